@@ -37,7 +37,6 @@ export interface Problem {
   readonly offset?: number;
   /** `file:line` in the converted input. `file` and `line` are then the position in the original file. */
   readonly readAt?: string;
-  /** The path in the converted group. */
   readonly readPath?: readonly (string | number)[];
   readonly excerpt?: Excerpt;
   /** Similar problems that are not displayed: their count, and the positions of some of them. */
@@ -69,14 +68,8 @@ export interface FailureLocation {
   readonly environment?: string | undefined;
 }
 
-/** The request that failed. The URL has no credentials, because URLs with credentials are rejected earlier. */
-interface HttpFacts {
-  readonly method: string;
-  readonly url: string;
-  readonly status?: number | undefined;
-  /** The service's message: limited in length, but not safe to print. */
-  readonly said?: string | undefined;
-}
+/** The request that failed. The URL has no credentials. `said` is limited in length, but not safe to print. */
+type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;
 
 export interface FailureDetails {
   readonly hint?: string | undefined;
@@ -108,7 +101,6 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
-/** The end of a run that did not succeed. `output` prints it, and `run` returns its exit code. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;

@@ -8,7 +8,6 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
@@ -19,7 +18,6 @@ export const makeFolder = (path: string): void => {
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    // Another process may have made the folder.
     if (getErrorCode(thrown) !== "EEXIST") throw thrown;
   }
 };
@@ -71,13 +69,8 @@ const unsafeOwnership = (part: string, message: string, fix: string): Failure =>
 
 const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined => {
-  try {
-    return read(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-};
+const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
+  ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumed: a group with the owner's number has no other users. In a sticky folder, others cannot replace files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
@@ -99,10 +92,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/**
- * Opens a new file next to the file that it will replace, or a pipe or device. If root replaces a file, it keeps its
- * owner. @throws as `node:fs`, and so do the methods
- */
+/** Opens a file next to the one that it will replace, or a pipe or device. @throws as `node:fs`, also its methods */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const isReplaced = before?.isFile() !== false;
@@ -115,6 +105,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   const replace = (written: number): void => {
     fs.fsyncSync(written);
+    // A file that root replaces keeps its owner.
     if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
       ignoreErrors(() => fs.fchownSync(written, before.uid, before.gid));
     }
@@ -143,10 +134,13 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
 };
 
-const ignoreErrors = (work: () => void): void => {
+/** Returns the result of `work`, or undefined if it throws. */
+export const ignoreErrors = <Result>(work: () => Result): Result | undefined => {
   try {
-    work();
-  } catch {}
+    return work();
+  } catch {
+    return undefined;
+  }
 };
 
 /** Writes a whole file, or leaves the old file unchanged. @param mode of the written file @throws as `node:fs` */
@@ -161,17 +155,14 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
 };
 
 /** Returns an identity that is the same for all names of a file, including links; undefined for a pipe or a device. */
-export const identifyFile = (file: string): string | undefined => {
-  try {
+export const identifyFile = (file: string): string | undefined =>
+  ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
     // Some file systems do not number files, so the path identifies them.
     if (facts !== undefined && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
-  } catch {
-    return undefined;
-  }
-};
+  });
 
 export const requireUnusedFile = (file: string): void => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
@@ -181,13 +172,17 @@ export const requireUnusedFile = (file: string): void => {
   });
 };
 
-export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
+const userFile = { title: "", otherFile: "choose another file" };
+
+/** Calls `write`. @param names the file in the failure @throws Failure `output-unwritable`, or a failure of `write` */
+export const writeUserFile = <Result>(file: string, write: () => Result, names = userFile): Result => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), "choose another file");
-    throw new Failure("storage", "output-unwritable", `cannot write ${file}: ${reason}`, { hint, cause: thrown });
+    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), names.otherFile);
+    const message = `cannot write ${names.title}${file}: ${reason}`;
+    throw new Failure("storage", "output-unwritable", message, { hint, cause: thrown });
   }
 };
 
@@ -220,10 +215,7 @@ export const checkDatabaseMode = (location: string, warn: (problem: Problem) => 
   if (looseMode !== undefined) warn(looseMode);
 };
 
-/**
- * Reads a whole stream, or the file, pipe or device at a path; undefined for more than `maxBytes`.
- * @throws the signal's reason, or the result of `toError` for the code of a system error
- */
+/** Reads a stream, or the file, pipe or device at a path; undefined for more than `maxBytes`. @throws `toError(…)` */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
@@ -279,7 +271,6 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-/** Calls `write`, which writes to a file. If the file is a named pipe, waits for its reader first. */
 export const writeForReader = async <Result>(
   file: string,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
@@ -296,7 +287,6 @@ export const writeForReader = async <Result>(
 /** Reads a file. @throws as `node:fs`, or `not-a-file` for a pipe or device, because no signal could end its read */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
-  // For a folder, `readFileSync` throws EISDIR.
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });
   return fs.readFileSync(path);
 };

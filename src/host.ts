@@ -1,5 +1,4 @@
 /** The machine that a run uses: environment, streams, terminal, clock, random numbers, signals. */
-
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
@@ -13,7 +12,15 @@ export interface Host {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  readonly terminal: Terminal;
+  readonly terminal: {
+    readonly stdin: boolean;
+    readonly stdout: boolean;
+    readonly stderr: boolean;
+    readonly columns: number;
+    readonly rows: number;
+    /** True if standard error is a terminal of unknown width, so that text cannot be redrawn in place. */
+    readonly isSizeUnknown: boolean;
+  };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Monotonic milliseconds. */
@@ -23,23 +30,10 @@ export interface Host {
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /**
-   * Aborts at the second of these signals, to abandon requests in flight. The same signal again then ends the process.
-   */
+  /** Aborts at the second of these signals, to abandon requests in flight. The same signal again ends the process. */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
-}
-
-/** The streams that are terminals, and the size of the terminal in characters. */
-export interface Terminal {
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-  readonly columns: number;
-  readonly rows: number;
-  /** True if standard error is a terminal of unknown width, so that text cannot be redrawn in place. */
-  readonly isSizeUnknown: boolean;
 }
 
 export const isLoopback = (hostname: string): boolean =>
@@ -66,12 +60,11 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
 /** Returns an environment for other programs: without secrets of rollcall and PostgreSQL, and URLs of databases. */
-export const removeSecrets = (env: Host["env"]): Host["env"] =>
-  Object.fromEntries(
-    Object.entries(env).filter(
-      ([name, value]) => !secretVariable.test(name) && !(urlVariable.test(name) && value?.includes("://")),
-    ),
-  );
+export const removeSecrets = (env: Host["env"]): Host["env"] => {
+  const hasSecret = (name: string, value = "") =>
+    secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !hasSecret(name, value)));
+};
 
 export const currentUser = (): number | undefined => process.geteuid?.();
 
@@ -85,11 +78,10 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
   return { ...host, signal: either };
 };
 
-const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
-
 /** Repeats a SIGINT that Node kept from its listeners, such as during a script with `breakOnSigint`. */
 export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
 
+const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 const nsPerMs = 1e6;
 
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
@@ -101,10 +93,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const listeners = signalNames.map((name) => {
     const listener = () => {
       if (name === "SIGINT" && lentCount > 0) return;
-      if (!abort.signal.aborted) {
-        abort.abort(interrupted({ signal: name }));
-        return;
-      }
+      if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
       // Without the listener, the system's default action ends the process at the next signal of this name.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
@@ -138,7 +127,6 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // `columns` is 0 if the terminal does not know its size.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

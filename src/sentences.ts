@@ -7,7 +7,6 @@ export const inProfile = (command: string, profile: string): string =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Returns the option of a typed value: `--reward-from` for `rewardFrom`. */
 export const toOptionName = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
@@ -18,7 +17,6 @@ export const toOptionArgs = (typed: Readonly<Record<string, unknown>>): readonly
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
-/** The position of a problem in front of its message: `a.jsonl:3:14: `; empty without a file. */
 export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
@@ -29,7 +27,6 @@ export const formatInputName = (file: string): string => (file === "-" ? "standa
 
 export const skipRefusedHint =
   "pass --on-refused skip to write the refused groups to the rejects file and send the others";
-
 export const resendAloneHint =
   "send the remaining groups in a separate file, because a rerun without a ledger logs everything again";
 

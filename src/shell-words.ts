@@ -27,7 +27,6 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
 
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
-  /** True if the word ends in a backslash that escapes nothing yet. */
   let isEscaping = false;
   /** The quote that the word does not close, and its index in `raw`. */
   let open: { readonly quote: Quote; readonly at: number } = { quote: "", at: 0 };

@@ -20,7 +20,6 @@ export type ConversionObstacle =
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 
-/** JSON on one line, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
 /** Newlines in JSON are only between values, because strings escape them. */

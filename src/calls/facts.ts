@@ -155,11 +155,7 @@ export const listFieldNames = (prefix: string): readonly string[] =>
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 export const omittedKey = "omitted_bytes";
 
-/**
- * Removes what people and models wrote: content fields and, in `summary` and unknown fields, strings that are no
- * number, state or currency. Other fields keep texts of up to four words. `omitted_bytes` gets the number of bytes by
- * field.
- */
+/** Removes what people and models wrote, except short facts. `omitted_bytes` gets the number of bytes by field. */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];
@@ -182,7 +178,6 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
-/** Levels of nesting in `summary` and unknown fields. Deeper values are omitted. */
 const maxLevels = 16;
 
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {

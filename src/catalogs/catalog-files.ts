@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
-import { makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
+import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
@@ -17,7 +17,6 @@ export type CatalogName = (typeof catalogNames)[number];
 /** @param address the base URL of the service; `local` for the local service */
 export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provider: string }>;
 
-/** Maximum replies of a catalog in the history. The oldest are removed. */
 export const maxSavedReplies = 500;
 
 /** Maximum size of a decompressed file in bytes. Replies are not larger. */
@@ -41,21 +40,11 @@ const listFiles = (folder: string) =>
       return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), digest, fetchedAt }];
     });
 
-const listNames = (folder: string): string[] => {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-};
+const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 
 const readReply = ({ path, digest }: Record<"path" | "digest", string>): Uint8Array | undefined => {
-  try {
-    const bytes = gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes });
-    return digestOf(bytes) === digest ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
+  const bytes = ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
+  return bytes && digestOf(bytes) === digest ? bytes : undefined;
 };
 
 /** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws as `node:fs` */
@@ -96,7 +85,6 @@ export const listSavedModelIds = (folder: string): readonly string[] => {
   return [...new Set(ids)].sort();
 };
 
-/** Returns the models of a reply; undefined if it is not a catalog. */
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;

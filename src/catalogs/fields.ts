@@ -14,9 +14,8 @@ interface FieldOptions {
   readonly align?: "right" | "decimal";
   /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
   readonly change?: string;
-  /** The value in the reply. */
   readonly of?: (row: FieldRow) => unknown;
-  /** Prints a value that is not null. `spelled` returns it as in the reply. Default: a text as it is, else `spelled`. */
+  /** Prints a value that is not null. `spelled` returns it as in the reply. Default: texts as they are. */
   readonly print?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
@@ -41,7 +40,6 @@ const field = (name: string, options: FieldOptions) => {
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
   field(name, { ...options, of: ({ model }) => model?.value[name] });
 
-/** Formats a value on one line: a text as it is, any other value as JSON. */
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const wordList = {
@@ -101,7 +99,6 @@ export const readPrice = (pricing: unknown, name: string): Decimal | undefined =
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
-/** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
@@ -167,7 +164,6 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
-/** Returns the data centers of a model; undefined if they are not a list of objects. */
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
 

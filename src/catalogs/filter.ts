@@ -74,7 +74,6 @@ const wordsOptions = [
   { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  // Prices are compared as numbers.
   { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: fields.knownPriceNames },
 ] as const;
 
@@ -143,7 +142,6 @@ const listCriteria = (filter: Filter, now: number) => {
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
-/** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
   const criteria = listCriteria(filter, now);
   return (model) => criteria.every(({ test }) => test(model));

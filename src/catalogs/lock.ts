@@ -22,19 +22,16 @@ const LockedModel = z.object({
   quantization: text,
   context_length: count,
   max_output_length: count,
-  /** As on the wire. */
   pricing: z.optional(z.record(z.string(), z.string())),
   input_modalities: words,
   output_modalities: words,
   supported_features: words,
   supported_sampling_parameters: words,
-  /** Unique country codes of the data centers. */
   countries: words,
   deprecation_date: text,
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns the facts of a model; undefined without an id. */
 export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
@@ -63,7 +60,6 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
 
 export type LockPath = readonly (string | number)[];
 
-/** `positionOf` returns the line and column of a fact, from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;

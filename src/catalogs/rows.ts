@@ -5,7 +5,6 @@ import type { CatalogName } from "./catalog-files.ts";
 import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
-/** An entry of a catalog (interface 2.5). */
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A row has a model that can be called (interface 2.3), an entry or both. */

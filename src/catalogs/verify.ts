@@ -78,7 +78,6 @@ const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization
  */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
-/** Lists of a model, the rule for a missing element, and the verb of its message. */
 const lists = [
   ["input_modalities", "modality-removed", "accepts"],
   ["output_modalities", "modality-removed", "returns"],
@@ -164,7 +163,6 @@ export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
-/** The result has the order of the lock file. */
 export const verifyLock = (
   lock: LockFile,
   catalogs: ReadonlyMap<CatalogName, readonly CatalogModel[]>,

@@ -1,7 +1,8 @@
 /** Makes all output safe: removes harmful characters from text and redacts the secrets of the run. */
+import type { Host } from "../host.ts";
 import { openSecrets } from "./secrets.ts";
 
-export const openCleaner = (env: Environment) => {
+export const openCleaner = (env: Host["env"]) => {
   const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
   return {
@@ -21,8 +22,6 @@ export const openCleaner = (env: Environment) => {
     breakCommands: (text: string): string => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
@@ -59,7 +58,7 @@ const sanitizeJson = (json: string): string =>
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
 /** True in a build system, which executes lines of output that look like its commands. */
-export const isBuildSystem = (env: Environment): boolean =>
+export const isBuildSystem = (env: Host["env"]): boolean =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;

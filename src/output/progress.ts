@@ -50,7 +50,6 @@ export type Meter = ReturnType<typeof openMeter>;
 
 interface MeterOptions {
   readonly format: MeterFormat;
-  /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   readonly columns: number;
   readonly spinner: (label: string) => ProgressIndicator;

@@ -34,7 +34,6 @@ export const parseScreenOptions = (typed: TypedScreenOptions) => {
     throw invalidOptionValue({ option: "--fields", value: typed.fields, wanted });
   }
   return {
-    /** Default: a table on a terminal, else tsv. */
     format: output,
     fields,
     header: typed.header === true,
@@ -88,14 +87,12 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  /** Prints a note for a person. Omitted with `--quiet`, and if the result is JSON. */
   const notice = (sentence: string): void => {
     if (isForProgram || options.quiet) return;
     if (printsEvents) writeEvent({ event: "notice", message: sentence });
     else void writeError(async (paint) => await formatNote(sentence, paint));
   };
 
-  /** Writes to standard output, after everything that was queued for standard error. */
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
     const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
     const cleanPieces = async function* (): AsyncGenerator<string, void> {
@@ -174,7 +171,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
       else void writeError((paint) => `${paint("faint", safe.text(line))}\n`);
     },
     hideSecret: safe.addSecret,
-    /** Lets the result be printed after a signal. */
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),

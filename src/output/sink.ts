@@ -13,7 +13,6 @@ const pieceBytes = 1 << 18;
 /** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
-/** Opens standard output, standard error, or a pager's input. A write ends early if `signal` aborts. */
 export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }) => {
   const { stream } = to;
   let { signal } = to;
@@ -75,7 +74,6 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
 
 const joinedLength = 1 << 16;
 
-/** Returns false if the reader left. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
   for await (const piece of pieces) {
     await sink.write(piece);

@@ -22,7 +22,6 @@ const minWholeShare = 0.9;
 
 const minTextWidth = 12;
 const minNameWidth = 24;
-/** Minimum width of the text before a tag. */
 const minTaggedWidth = 8;
 
 const gap = "  ";
@@ -87,7 +86,6 @@ const tagWidth = (tag: CellTag | undefined): number => (tag === undefined ? 0 : 
 const sumWidths = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
-/** Drops columns that do not fit, and moves the tags of a dropped column to the first column. */
 const fitColumns = (columns: readonly TableColumn[], width: number): readonly MeasuredColumn[] => {
   const measured = columns.map(measureColumn);
   const isWide = sumWidths(measured.map(({ full }) => full)) > width;
@@ -123,7 +121,6 @@ const measureColumn = (column: TableColumn) => {
   return { ...column, cells, isNumber, full, preferred, min };
 };
 
-/** Pads decimal numbers at their ends, so that their points are below each other. */
 const alignPoints = (cells: readonly string[]): readonly string[] => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
   const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
@@ -201,7 +198,6 @@ const layOutRows = (
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
-/** Maximum width of a cell in a section, in columns of the terminal. */
 const maxCellWidth = 1000;
 
 function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {

@@ -2,7 +2,6 @@
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 
-/** True for the formats that are one document or one object per line, for programs. */
 export const isProgramFormat = (format: Format | undefined): boolean => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
@@ -17,7 +16,6 @@ export interface CellTag {
 }
 
 export interface Column<Row> {
-  /** Name on the wire, such as `pricing.prompt`. */
   readonly name: string;
   /** The name in the document, such as `entry.pricing.prompt`. Default: the name. */
   readonly path?: string;

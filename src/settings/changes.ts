@@ -46,7 +46,6 @@ const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
   return { name, value: values.redactSetting(name, text), source, from, problem };
 };
 
-/** Returns the problem of which a failure is made. @param otherAdvice if the failure has no hint */
 const toProblem = (failure: Failure, severity: Problem["severity"], otherAdvice: string): Problem => {
   const { kind: rule, message, details } = failure;
   return { rule, severity, message, advice: details.hint ?? otherAdvice };

@@ -65,7 +65,6 @@ export const unknownProfile = (profile: string, { known, where, hint, create }: 
   return new Failure("usage", "unknown-profile", message, details);
 };
 
-/** Reasons why a text cannot be sent as a secret. */
 export const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
@@ -113,7 +112,6 @@ interface CredentialTarget {
   omit: string | undefined;
   /** The command that saves a key for the origin, and its URL if the profile does not have it. */
   login: string;
-  /** The command for a profile without a key. */
   firstLogin: string;
 }
 

@@ -11,7 +11,6 @@ export type SettingFlags = {
   readonly profile?: string | undefined;
   readonly local?: boolean | undefined;
   readonly data_dir?: string | undefined;
-  /** The location of the local service's store. */
   readonly store?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
@@ -32,7 +31,6 @@ export interface SettingsSources {
   readonly canBeNew?: boolean;
 }
 
-/** The profile of the local service, and the default profile. */
 export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
@@ -50,7 +48,6 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-/** Returns the names of the profiles, or the values of a setting in all profiles, for completion. */
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
   try {
     const file = readSaved(host, "settings");

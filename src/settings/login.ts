@@ -103,7 +103,6 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     }),
   ];
   const asked = new Set<values.SettingName>();
-  /** Asks for missing settings until one is answered. Returns false if none was. */
   const askNext = async (key?: string): Promise<boolean> => {
     const names = findMissing();
     const name = canAsk(host) ? names.find((each) => !asked.has(each)) : undefined;
@@ -133,7 +132,6 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       return undefined;
     },
     askNext: async () => await askNext(key),
-    /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);

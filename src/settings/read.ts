@@ -49,7 +49,6 @@ export const readSettings = async (given: SettingsSources) => {
     address(of: EndpointHost): string {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
-      // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
     toUrlChange(of: EndpointHost, url: string): string {
@@ -104,7 +103,6 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "…"}`, profile);
 
 export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
-  // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "…", hasOption, local } = values.settings[name];
   const ways = [

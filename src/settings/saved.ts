@@ -36,10 +36,8 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and the local service; undefined if no variable names it or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
-/** True if a file can be created: its nearest existing folder is writable. */
 export const canCreate = (path: string): boolean => {
   const folder = dirname(path);
   try {
@@ -52,7 +50,6 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** The content of a saved file, including members of newer versions. */
 export interface SavedFile extends ReturnType<typeof parseDocument> {
   readonly profiles: ReadonlyMap<string, JsonObject>;
 }

@@ -1,5 +1,5 @@
 /** Runs a command line in the test's own process, on a host of the test: a tenth of the time of the built program. */
-import type { Host, Terminal } from "../../src/host.ts";
+import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
 import { outputFaults } from "./outputs.ts";
@@ -36,7 +36,7 @@ export const runHereOnTerminal = async (
   args: readonly string[],
   { env = {}, columns }: { readonly env?: HereOptions["env"]; readonly columns: number },
 ): Promise<{ readonly code: number; readonly written: string }> => {
-  const terminal: Partial<Terminal> = { stdin: true, stdout: true, stderr: true, columns, rows: 200 };
+  const terminal: Partial<Host["terminal"]> = { stdin: true, stdout: true, stderr: true, columns, rows: 200 };
   const host = testHost({ env, terminal });
   const code = await runCommandLine({ ...host, stderr: host.stdout, sleep: untilAborted, argv: args });
   // A terminal starts each line at its first column.

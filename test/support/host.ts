@@ -1,6 +1,6 @@
 /** A host for tests of one module: streams that store their text, a terminal of any width, a stopped clock. */
 import { PassThrough, Readable } from "node:stream";
-import type { Host, Terminal } from "../../src/host.ts";
+import type { Host } from "../../src/host.ts";
 
 /** A host, and its output. */
 export interface TestHost extends Host {
@@ -17,7 +17,7 @@ export const testHost = ({
   stdin = "",
 }: {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly terminal?: Partial<Terminal>;
+  readonly terminal?: Partial<Host["terminal"]>;
   readonly stdin?: string | Uint8Array;
 } = {}): TestHost => {
   const [stdout, stderr] = [keptStream(), keptStream()];

@@ -78,7 +78,6 @@ const factLines = (call: raw.RawJson, options: CallViewOptions): readonly Line[]
   ];
 };
 
-/** Rounds a number with a fraction. The attributes show all its digits. */
 const roundFraction = (text: string): string =>
   /^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text;
 

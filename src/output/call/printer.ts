@@ -75,7 +75,6 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
 /** The reward of a logged trajectory, which `--as trajectory` takes by default. If a call has it, it is a column. */
 const rewardField = "attributes.reward";
 
-/** A column of the values with its name in the JSON. */
 const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({
   name,
   heading,
