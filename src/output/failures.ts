@@ -1,9 +1,7 @@
 /** Failures if output or a report cannot be written. */
 import { Failure } from "../failure.ts";
-import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
 
-/** @param groups the outcome of the groups, if the command logs groups */
 export const outputFailed = (
   code: string,
   groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },
@@ -19,8 +17,3 @@ export const reportExists = (file: string): Failure =>
   new Failure("usage", "report-exists", `${file} already exists, and rollcall did not write its present content`, {
     hint: "choose another file with --report",
   });
-
-export const reportUnwritable = (file: string, code: string): Failure => {
-  const { reason, hint } = explainUnwritable(file, code, "choose another file with --report");
-  return new Failure("storage", "report-unwritable", `cannot write the report to ${file}: ${reason}`, { hint });
-};

@@ -1,10 +1,10 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
 import { readFileSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { Failure, type Problem } from "../failure.ts";
-import { getErrorCode, writeFileAtomically, writeForReader } from "../files.ts";
+import type { Problem } from "../failure.ts";
+import { writeFileAtomically, writeForReader, writeUserFile } from "../files.ts";
 import type { TextCleaner } from "./failure.ts";
-import { reportExists, reportUnwritable } from "./failures.ts";
+import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 
 export const reportFormats = ["github", "junit"] as const;
@@ -20,7 +20,7 @@ export interface Report {
   readonly mode?: number;
 }
 
-/** Prints a report, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
+/** Prints a report, or writes it to its file. @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
@@ -30,7 +30,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
   const pieces = [text, checksumLine(form, text)];
-  const write = () => wrapWriteErrors(file, () => writeFileAtomically(file, pieces, mode));
+  const write = () => writeUserFile(file, () => writeFileAtomically(file, pieces, mode), reportFile);
   await writeForReader(file, screen.host, write);
 };
 
@@ -40,22 +40,18 @@ const checksumLine = (form: ReportFormat, text: string): string => {
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-/** Refuses a file with any content but an unchanged report. @throws Failure `report-exists`, `report-unwritable` */
-export const requireReportFile = (file: string): void =>
-  wrapWriteErrors(file, () => {
+const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
+
+/** Refuses a file with any content but an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
+export const requireReportFile = (file: string): void => {
+  const check = () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportFormats.some((form) => text === `${body}${checksumLine(form, body)}`)) throw reportExists(file);
-  });
-
-const wrapWriteErrors = (file: string, run: () => void): void => {
-  try {
-    run();
-  } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : reportUnwritable(file, getErrorCode(thrown));
-  }
+  };
+  writeUserFile(file, check, reportFile);
 };
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
