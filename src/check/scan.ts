@@ -20,6 +20,7 @@ interface ScannedText extends Span {
 }
 
 export class Scan {
+  readonly found: ScanResult;
   readonly #source: input.Source;
   readonly #options: ScanOptions;
   readonly #checker: Checker;
@@ -27,13 +28,10 @@ export class Scan {
   #isDocument = false;
 
   constructor(source: input.Source, options: ScanOptions) {
+    this.found = options.result;
     this.#source = source;
     this.#options = options;
     this.#checker = new Checker(source.name, options);
-  }
-
-  get found(): ScanResult {
-    return this.#options.result;
   }
 
   /** @throws ShrunkSourceError; the signal's reason */

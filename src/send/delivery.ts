@@ -54,7 +54,7 @@ export type Delivery = ReturnType<typeof openDelivery>;
 
 export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
-  const { problems } = dataset;
+  const { groups, problems } = dataset;
   const rejectsFile = resolveRejectsPath(options.file, options);
   const { writtenFiles: written } = runLedger;
   let sender: Sender | undefined;
@@ -129,7 +129,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
-      for (let group = 0; group < outcomes.count && !priorOutcomes.isEmpty; group++) {
+      for (let group = 0; group < groups.count && !priorOutcomes.isEmpty; group++) {
         if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
       }
       if (elsewhere > 0 && options.batch === undefined) {

@@ -67,11 +67,8 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
     const located = await locateProblems(dataset, { request, items: groupItems });
     const text = failure?.details.http?.said ?? "the service gives no reason";
     const where = locateGroup(dataset, group);
-    const problems =
-      located.length > 0
-        ? located.map((problem) => ({ ...where, ...problem }))
-        : [createProblem("group-refused", { text }, where)];
-    refused.push({ group, problems });
+    if (located.length === 0) located.push(createProblem("group-refused", { text }));
+    refused.push({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
   const limit = request.bytes;
@@ -104,7 +101,7 @@ const maxItems = 100;
 const locateProblems = async (
   dataset: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
-): Promise<readonly Problem[]> => {
+): Promise<Problem[]> => {
   const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {

@@ -7,7 +7,7 @@ import { findGroups, openRunLedger, PriorOutcomes, type RunLedger } from "../../
 import { markUnsent } from "../deliver.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
-import { GroupOutcomes } from "../group-outcomes.ts";
+import { openGroupOutcomes } from "../group-outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
 import { emptySendResult } from "../send-result.ts";
 import { type CompletedGroup, openBatches } from "./batches.ts";
@@ -87,7 +87,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const { dataset } = files;
   const { groups, problems } = dataset;
   const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
-  const outcomes = new GroupOutcomes(0);
+  const outcomes = openGroupOutcomes(0);
   const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
   const batches = openBatches(dataset, delivery);
 
