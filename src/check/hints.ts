@@ -80,12 +80,10 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
   const hint = isElement ? undefined : hintForRow(holder);
   if (hint !== undefined) return hint;
   if (alias === undefined) return undefined;
-  const choiceHint = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
-  return `rename ${alias} to messages_and_choices${choiceHint}`;
+  const turns = holder[alias];
+  const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
+  return `rename ${alias} to messages_and_choices${hasAssistant ? ", and make each assistant turn a choice" : ""}`;
 };
-
-const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
-  areObjects(value) && value.some(({ role }) => role === "assistant");
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 

@@ -25,6 +25,7 @@ export interface DownloadReply {
   cancel(): void;
 }
 
+type ToFailure = (error: TransportError) => Failure;
 export type Downloads = ReturnType<typeof openDownloads>;
 
 export const openDownloads = (options: DownloadOptions) => {
@@ -35,10 +36,7 @@ export const openDownloads = (options: DownloadOptions) => {
   const reachedOrigins = new Set<string>();
 
   /** Resolves with the reply when its headers are read. */
-  const request = async (
-    url: URL,
-    setup: { readonly route: Route; readonly headers: Headers; readonly toFailure: (error: TransportError) => Failure },
-  ): Promise<Omit<DownloadReply, "tries"> | TransportError> => {
+  const request = async (url: URL, setup: { route: Route; headers: Headers; toFailure: ToFailure }) => {
     host.signal.throwIfAborted();
     const { route, toFailure } = setup;
     const headers = [...setup.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
@@ -57,11 +55,9 @@ export const openDownloads = (options: DownloadOptions) => {
     });
     body.on("error", () => undefined);
     const { signal } = withSignal(host, stopping.signal);
-    const path = `${url.pathname}${url.search}`;
-    const outgoing = { method, route, path, headers, silenceMs, signal, maxReplyLength: 0 };
     const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
-        ...outgoing,
+        ...{ method, route, path: url.pathname + url.search, headers, silenceMs, signal, maxReplyLength: 0 },
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const retryAfterMs = parseRetryAfter(headers, host.now());
@@ -92,7 +88,7 @@ export const openDownloads = (options: DownloadOptions) => {
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
-        const toFailure = (error: TransportError) =>
+        const toFailure: ToFailure = (error) =>
           connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
         const reply = await request(url, { route, headers, toFailure });
         const attempt = tries + 1;

@@ -116,7 +116,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       if (bytes === undefined) throw toInputChanged(part);
       return bytes;
     },
-
     async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);

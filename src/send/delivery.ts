@@ -75,16 +75,13 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
     sent: (): SendResult | undefined => sender?.result(),
-
     /** Returns the maximum body: `--max-request-size`, or a smaller size learned from the service's responses. */
     limit(): BodyLimit {
       const { maxRequestBytes: bytes } = options;
       const { sizeLimit = { bytes } } = runLedger;
       return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
     },
-
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-
     /** Sets each group to its prior outcome. Returns the groups to send, and the groups with an unknown outcome. */
     compareGroups(groups: Iterable<number>) {
       const unsent: number[] = [];
@@ -97,7 +94,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       }
       return { unsent, unknown };
     },
-
     /** Returns jobs that resend unknown requests. For a request that cannot be repeated, returns the obstacle by id. */
     planResends() {
       const jobs: Job[] = [];
@@ -110,23 +106,19 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       }
       return { jobs, obstacles };
     },
-
     findKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
-
     async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isLast);
       return sender;
     },
-
     async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
     },
-
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
       for (let group = 0; group < groups.count && !priorOutcomes.isEmpty; group++) {

@@ -43,7 +43,6 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
 
   return {
     countLines: () => reader.countLines(),
-
     /** Checks that both files can be written. @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
       try {
@@ -57,7 +56,6 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
         if (isNeeded) throw thrown.withDetails({ unsent: true });
       }
     },
-
     /** Adds groups to both files. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]): Promise<void> {
       if (rejected.length === 0) return;
@@ -138,7 +136,6 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
   let isEnded = true;
   return {
     countLines: () => lineCount,
-
     /** Yields the lines of groups, and adds their reasons. @throws Failure `input-changed` */
     async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
       const errors = indexErrorsByLine(dataset);

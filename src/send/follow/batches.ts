@@ -96,10 +96,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     catchUp,
     waitingSince: () => waitingSince,
     countUnknown: () => listOpenGroups("unknown").length,
-
     isWaitingFor: (source: number): boolean =>
       listOpenGroups("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
-
     async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
@@ -120,12 +118,10 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       if (completed.length > 0) updateWaiting();
       await writeRejected(rejected);
     },
-
     async sendFull(): Promise<void> {
       const bytes = listOpenGroups("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
     },
-
     async sendAll(isLast: boolean): Promise<void> {
       if (openGroups.length > 0) await sendBatch({ isLast, isAll: true });
     },

@@ -95,7 +95,6 @@ export const openFollowedFiles = (
 
   return {
     ...{ dataset, all, toInvalidInput, toUnreadable },
-
     async open(): Promise<void> {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
@@ -131,7 +130,6 @@ export const openFollowedFiles = (
       before.changedAt = host.elapsed();
       onEvent(before.isRewritten ? "rewritten" : "moved", file);
     },
-
     /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
     async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
       const head = tail.taken() === 0 ? tail.head() : Buffer.alloc(0);
@@ -156,7 +154,6 @@ export const openFollowedFiles = (
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
-
     async reportUnfinished(): Promise<boolean> {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
