@@ -1,14 +1,6 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
-import {
-  continuationOf,
-  type Links,
-  type LocatedDocument,
-  listEmbedded,
-  listSubagents,
-  openLinks,
-  type Reference,
-} from "./atif-links.ts";
+import * as atifLinks from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson } from "./output-json.ts";
@@ -37,7 +29,7 @@ export const atif: Format = {
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
-    const links = openLinks(run);
+    const links = atifLinks.openLinks(run);
     return {
       preview: (record) => links.addDocument(record),
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
@@ -46,7 +38,7 @@ export const atif: Format = {
   leftOutReasons: atifReasons,
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord, links: Links): Rollout => {
+const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links): Rollout => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -56,7 +48,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord, links: Links): Rollout 
 
 type History = Readonly<{ turns: readonly OutputJson[]; tools: OutputJson | undefined }>;
 
-export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links) => {
+export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
   const { value } = located;
   requireVersion(run, value);
   const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
@@ -94,11 +86,11 @@ const readStartTime = (document: Value): Value | undefined => {
 const modelOf = (document: Value | undefined): string | undefined => document?.get("agent", "model_name")?.text;
 
 /** Reads the documents of one trajectory. @param model the model of its first document */
-const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
+const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
 
-  const readReference = (reference: Reference, from: string, missing: string): LocatedDocument | undefined => {
+  const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);
     if (document === undefined || seen.has(document.file)) return undefined;
@@ -106,13 +98,13 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     documents.push(document.value);
     return document;
   };
-  const readContinuation = ({ value, file }: LocatedDocument): LocatedDocument | undefined => {
-    const path = continuationOf(value);
+  const readContinuation = ({ value, file }: atifLinks.LocatedDocument): atifLinks.LocatedDocument | undefined => {
+    const path = atifLinks.continuationOf(value);
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
+  const partsOf = (located: atifLinks.LocatedDocument): readonly atifLinks.LocatedDocument[] => {
     seen.add(join(located.file));
     const parts = [located];
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
@@ -130,7 +122,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
       return !isCopied;
     });
   };
-  const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
+  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSampled = model === undefined || (modelOf(first) ?? model) === model;
     if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
@@ -149,9 +141,9 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  const subagentHistories = ({ value, file }: LocatedDocument): readonly History[] => {
-    const embedded = listEmbedded(value).map((document) => ({ value: document, file }));
-    const files = listSubagents(value).flatMap((reference) => {
+  const subagentHistories = ({ value, file }: atifLinks.LocatedDocument): readonly History[] => {
+    const embedded = atifLinks.listEmbedded(value).map((document) => ({ value: document, file }));
+    const files = atifLinks.listSubagents(value).flatMap((reference) => {
       const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
       return readReference(reference, file, missing) ?? [];
     });

@@ -162,7 +162,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
         folderScopes.set(folder, at.file.scope);
       }
       convertRaw(raw, at);
-      return lines.isFull() ? lines.flush() : undefined;
+      return lines.flushFull();
     });
     for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);

@@ -50,10 +50,7 @@ export interface Rollout {
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
 }
 
-export interface RecordFault extends Pick<SourceRecord, "file" | "position"> {
-  readonly group: string;
-  readonly wrong: string;
-}
+export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
 
 export interface FormatRun {
   readonly options: FormatOptions;

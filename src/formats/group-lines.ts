@@ -85,12 +85,12 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     pending.writeLine(json);
     return pending.take(start).toString("latin1");
   };
-  const isFull = (): boolean => pending.length >= maxBufferedBytes;
   const flushTo = async (to: Spool): Promise<void> => {
     const bytes = pending.take();
     flushed += bytes.length;
     await to.write(bytes);
   };
+  const flushFullTo = (to: Spool) => (pending.length >= maxBufferedBytes ? flushTo(to) : undefined);
 
   return {
     groups,
@@ -123,8 +123,8 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       return group;
     },
 
-    isFull,
-    flush: async (): Promise<void> => await flushTo(spool),
+    /** Writes a full buffer. There is nothing to await before it is full. */
+    flushFull: (): Promise<void> | undefined => flushFullTo(spool),
 
     async end(host: Host): Promise<Bytes> {
       if (open !== undefined) writeText(lineEnd(open));
@@ -144,7 +144,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
           separator = ",";
         }
         if (!group.isBroken) writeText(lineEnd(group));
-        if (isFull()) await flushTo(ordered);
+        await flushFullTo(ordered);
       }
       await flushTo(ordered);
       await texts.close();

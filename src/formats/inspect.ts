@@ -3,16 +3,7 @@ import { formatCommandLine } from "../shell-words.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";
-import {
-  buildException,
-  buildTrajectory,
-  convertPart,
-  findReward,
-  missingReward,
-  type RolloutReward,
-  readPath,
-  toReward,
-} from "./rollout.ts";
+import * as rollouts from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 export const inspect: Format = {
@@ -56,15 +47,15 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
 const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollout => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
-  return convertPart(sample, group, () => {
+  return rollouts.convertPart(sample, group, () => {
     if (group === undefined) throw new ConversionError("id is missing", sample);
     const error = sample.get("error");
     if (error !== undefined)
-      return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
+      return { exception: rollouts.buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     const scores = scoresOf(sample, log);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
-    return buildTrajectory({
+    return rollouts.buildTrajectory({
       reward: findSampleReward(run, sample, scores),
       ...readMessages(run, sample),
       metrics: metricsOf(run, scores),
@@ -76,16 +67,16 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
 
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): RolloutReward => {
+const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): rollouts.RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
     const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
-    throw missingReward(sample, paths.join(" or ") || undefined);
+    throw rollouts.missingReward(sample, paths.join(" or ") || undefined);
   }
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && sample.get("scores") === undefined;
-    const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
+    const value = isOlder ? scores.get(String(name))?.get(...rest) : rollouts.readPath(sample, rewardFrom);
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
@@ -94,11 +85,11 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): Rollou
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
-  return findReward(run, { record: sample, ids });
+  return rollouts.findReward(run, { record: sample, ids });
 };
 
 const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
-  if (value.canBeMetric) return toReward(run, value);
+  if (value.canBeMetric) return rollouts.toReward(run, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");

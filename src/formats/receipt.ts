@@ -10,11 +10,7 @@ interface Outcome {
 }
 
 /** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
-interface ValueCount extends Outcome {
-  readonly file: string;
-  readonly path: string;
-  count: number;
-}
+type ValueCount = Outcome & { readonly file: string; readonly path: string; count: number };
 
 type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, keyof Outcome> & Readonly<Record<Name, string>>;
 

@@ -156,11 +156,8 @@ const matchFormats = async (
 
 const noJson = "it contains no JSON";
 
-interface FirstRecord extends input.RawRecord {
-  /** Undefined if the record can be either. */
-  readonly kind?: "lines" | "document";
-  readonly value?: Value;
-}
+/** A record of unknown kind can be either. */
+type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 const maxFirstLines = 20;
 

@@ -37,10 +37,7 @@ const isSimulation = (value: Value): boolean =>
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
 
 /** The results of a run. The file identifies the run. */
-interface Results {
-  readonly file: string;
-  readonly value: Value | undefined;
-}
+type Results = Readonly<{ file: string; value: Value | undefined }>;
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;

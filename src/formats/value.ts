@@ -114,23 +114,18 @@ export class Value {
   get isList(): boolean {
     return this.#first === openBracket;
   }
-
   get isObject(): boolean {
     return this.#first === openBrace;
   }
-
   get isNull(): boolean {
     return this.#first === nullByte;
   }
-
   get isText(): boolean {
     return this.#first === quote;
   }
-
   get isTrue(): boolean {
     return this.#first === trueByte;
   }
-
   get isNumber(): boolean {
     return this.#first <= digitNine && this.#first !== quote;
   }

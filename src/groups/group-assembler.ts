@@ -20,11 +20,7 @@ export interface AssemblyOptions extends Omit<GroupingOptions, "parts"> {
 }
 
 /** An open group, with its digest so far. `changedAt`: monotonic milliseconds of its last part. */
-interface OpenGroup {
-  readonly group: number;
-  readonly digest: ReturnType<typeof openGroupDigest>;
-  readonly changedAt: number;
-}
+type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
 

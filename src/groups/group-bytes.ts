@@ -124,10 +124,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
     }),
   );
 
-export interface SourceTrajectory {
-  readonly bytes: Buffer;
-  readonly place: { readonly file: string; readonly line: number };
-}
+export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { readonly file: string; readonly line: number } }>;
 
 /** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (

@@ -44,26 +44,16 @@ export const collectDistributions = (dataset: IndexedGroups) => {
     counts.of++;
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
   }
-  const { count, least, most, mean } = found.rewards;
-  const weights = toWeights(found.rewards);
-  const spread = sketchDeviation(found.rewards);
+  const { rewards, tally } = found;
+  const { count, least, most, mean } = rewards;
+  const weights = toWeights(rewards);
+  const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
+  /** The bounds without the lowest and the highest 1%, but without at least one reward each. */
+  const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
+  const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {
-    rewards: {
-      count,
-      least,
-      most,
-      mean,
-      spread,
-      median: median(weights),
-      /** The bounds without the lowest and the highest 1%, but without at least one reward each. */
-      middle: [
-        weightedValueAt(weights, Math.max(2, count / 100)),
-        weightedValueAt(weights, count - Math.max(1, count / 100)),
-      ] as const,
-      weights,
-      rangeStep: rangeStep(found.rewards),
-    },
+    rewards: { count, ...bounds, mean, spread: sketchDeviation(rewards), median: median(weights), weights },
     groups: counts,
-    sampled: found.tally.sampled,
+    sampled: tally.sampled,
   };
 };

@@ -10,16 +10,9 @@ import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
-export interface IndexedGroups {
-  readonly sources: readonly Source[];
-  readonly found: ScanResult;
-  readonly groups: Groups;
-}
+export type IndexedGroups = Readonly<{ sources: readonly Source[]; found: ScanResult; groups: Groups }>;
 
-export interface GroupPart {
-  readonly source: Source;
-  readonly part: Part;
-}
+export type GroupPart = Readonly<{ source: Source; part: Part }>;
 
 export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPart => {
   const part = found.parts.at(at);

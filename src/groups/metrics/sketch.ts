@@ -76,10 +76,7 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
   for (const [value, count] of from.values) addCount(into, value, count);
 };
 
-interface Weight {
-  readonly value: number;
-  readonly count: number;
-}
+type Weight = Readonly<{ value: number; count: number }>;
 
 /** Returns the values of a sketch, possibly rounded but within its bounds, and their counts, in ascending order. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>

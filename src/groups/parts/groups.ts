@@ -134,11 +134,7 @@ export class Groups {
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had ended before, and the first part of that group. */
-export interface UnsortedPart {
-  readonly part: number;
-  readonly first: number;
-  readonly key: string;
-}
+export type UnsortedPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   readonly parts: Parts;

@@ -98,10 +98,7 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
 };
 
 /** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
-export interface SearchQuery {
-  readonly text?: string | undefined;
-  readonly where?: string | undefined;
-}
+export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 /** Callbacks of a search, for each match in order and the progress from 0 to 1. */
 interface SearchOptions {

@@ -57,11 +57,7 @@ export const selectDataset = async (
 const invalidLine = Buffer.from("!\n");
 
 /** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
-interface ComposedLines {
-  readonly groups: Column;
-  readonly starts: Column;
-  size: number;
-}
+type ComposedLines = { readonly groups: Column; readonly starts: Column; size: number };
 
 /** Composes a source for each input, with a line for each selected group that starts in the input. */
 const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
