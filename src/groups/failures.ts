@@ -68,10 +68,8 @@ export const invalidFilter = (
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
-  return new Failure("usage", "invalid-filter", message, {
-    subject,
-    hint: hint ?? (position === undefined ? celHint : undefined),
-  });
+  const anyHint = hint ?? (position === undefined ? celHint : undefined);
+  return new Failure("usage", "invalid-filter", message, { subject, hint: anyHint });
 };
 
 const celHint =

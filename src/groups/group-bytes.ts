@@ -127,10 +127,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
 export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { readonly file: string; readonly line: number } }>;
 
 /** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
-export const readGroupTrajectories = async (
-  dataset: IndexedGroups,
-  group: number,
-): Promise<readonly SourceTrajectory[]> => {
+export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {
   const trajectories: SourceTrajectory[] = [];
   const window = new ReadWindow();
   for (const at of dataset.groups.partsOf(group)) {
@@ -149,10 +146,7 @@ export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength:
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
 /** Reads the rewards of valid groups in order, NaN if missing. @throws Failure `input-changed`; the signal's reason */
-export async function* readRewards(
-  dataset: IndexedGroups,
-  signal: AbortSignal,
-): AsyncGenerator<{ readonly group: number; readonly rewards: readonly number[] }, void> {
+export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();
   for (let group = 0; group < groups.count; group++) {

@@ -104,10 +104,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
-export const readSources = async (
-  sources: readonly inputs.Source[],
-  options: SourceOptions,
-): Promise<Omit<Dataset, "close">> => {
+export const readSources = async (sources: readonly inputs.Source[], options: SourceOptions) => {
   const { groupBy, split: given, signal } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;

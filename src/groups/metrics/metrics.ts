@@ -17,8 +17,6 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True for the name of a metric that rollcall calculates. A metric of a trajectory with this name is ignored. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-const counts = ["trajectories", "groups", "trainable", "exceptions"] as const;
-
 export class Tally {
   trajectories = 0;
   groups = 0;
@@ -61,7 +59,8 @@ export class Tally {
 
   /** Adds another tally, or subtracts its counts and sums, but not its choices. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
-    for (const count of counts) this[count] += sign * other[count];
+    for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
+      this[count] += sign * other[count];
     mergeSum(this.reward, other.reward, sign);
     mergeSum(this.deviations, other.deviations, sign);
     for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);

@@ -86,10 +86,8 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-type Doubles = ArrayLike<number>;
-
 /** Returns minimum and maximum; infinities if empty. */
-export const findBounds = (values: Doubles): { readonly least: number; readonly most: number } => {
+export const findBounds = (values: ArrayLike<number>): { readonly least: number; readonly most: number } => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
     least = Math.min(least, values[at] ?? 0);
@@ -99,7 +97,7 @@ export const findBounds = (values: Doubles): { readonly least: number; readonly 
 };
 
 /** Returns mean, population standard deviation and bounds of finite doubles; zeros if empty. */
-export const computeMoments = (values: Doubles) => {
+export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = findBounds(values);
   const sum = newSum();
@@ -109,7 +107,7 @@ export const computeMoments = (values: Doubles) => {
 };
 
 /** Returns the population standard deviation; 0 if empty. */
-export const standardDeviation = (values: Doubles): number => {
+export const standardDeviation = (values: ArrayLike<number>): number => {
   // Sorted, so that the order does not matter. Halves, because the distance of two doubles can overflow.
   const shares = new Float64Array(values).sort();
   const least = (shares[0] ?? 0) / 2;

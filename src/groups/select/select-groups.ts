@@ -30,23 +30,13 @@ export interface Selection {
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
-export interface SelectedGroups {
-  /** Includes invalid groups, which stay invalid. */
-  readonly kept: readonly number[];
-  /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
-  readonly partial: ReadonlyMap<number, readonly number[]>;
-  readonly filteredOut: FilteredOut;
-}
+export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 
 /** Bytes of a digest that decide its shard. A double cannot contain every integer of 7 bytes. */
 const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
-export const selectGroups = async (
-  dataset: Dataset,
-  selection: Selection,
-  signal: AbortSignal,
-): Promise<SelectedGroups> => {
+export const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {
   const { groups } = dataset;
   const { where, best, shard } = selection;
   const options = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
@@ -62,7 +52,9 @@ export const selectGroups = async (
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, where);
+  /** Includes invalid groups, which stay invalid. */
   const kept: number[] = [];
+  /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
   const partial = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();

@@ -57,15 +57,13 @@ export const selectDataset = async (
 const invalidLine = Buffer.from("!\n");
 
 /** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
-type ComposedLines = { readonly groups: Column; readonly starts: Column; size: number };
+type ComposedLines = ReturnType<typeof newLines>;
+const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
 /** Composes a source for each input, with a line for each selected group that starts in the input. */
 const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
-  const composedSources = dataset.sources.map((source) => {
-    const lines: ComposedLines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
-    return { source, lines };
-  });
+  const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number): Buffer =>
