@@ -31,7 +31,6 @@ interface BrokenRecord {
   /** Undefined if the record is not JSON, unless the reason is known. */
   readonly wrong: string | undefined;
   readonly location: ProblemLocation;
-  /** The keys of the record; undefined if it is not JSON. */
   readonly keys?: readonly string[] | undefined;
   /** True if the user named the format, and the record does not look like it. */
   readonly contradictsGivenFormat?: boolean;
@@ -52,17 +51,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   let knownKeys: readonly string[] = [];
 
   /** Breaks the group of a record, or of a part of one. A record whose group is unknown becomes a group. */
-  const breakGroup = (
-    { group: key, part }: Rollout,
-    at: RolloutPosition,
-    { wrong, location, keys, contradictsGivenFormat }: BrokenRecord,
-  ): void => {
+  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord): void => {
+    const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
-    const data = { format: format.name, wrong, contradictsGivenFormat };
-    problems.report("record-invalid", data, { ...location, readAt });
+    problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
   /** Breaks the groups that can be found for a record that is not JSON; if there are none, makes a group for it. */

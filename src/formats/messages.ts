@@ -34,11 +34,8 @@ export const haveTexts = (list: Value | undefined, key: string): boolean => {
 };
 
 /** Converts messages, also in a string of JSON, or a text as one turn. @throws ConversionError */
-export const toTurns = (
-  run: FormatRun,
-  given: Value,
-  { name, isSampled = false, lastFinish }: TurnOptions,
-): readonly OutputJson[] => {
+export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
+  const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);

@@ -51,11 +51,10 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.Ra
   return hasNonFinite === true ? Value.parsePython(raw.bytes) : Value.parse(raw.bytes);
 };
 
-export const toSourceRecord = (
-  value: Value,
-  { member }: input.RawRecord,
-  { file, record }: Pick<RolloutPosition, "file" | "record">,
-): SourceRecord => ({ value, file: file.name, position: record, member });
+export const toSourceRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => {
+  const { file, record: position } = at;
+  return { value, file: file.name, position, member };
+};
 
 /** Converts a record. An error of the whole record becomes a rollout without a part. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
@@ -104,11 +103,7 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]): Generato
   }
 }
 
-const locateValue = async (
-  converted: ConvertedInput,
-  rollouts: readonly WrittenRollout[],
-  path: Path,
-): Promise<ProblemLocation> => {
+const locateValue = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[], path: Path) => {
   const [key, position] = path;
   const isException = key === "exceptions";
   const candidates = rollouts.filter((written) => (written.length === 0) === isException && written.position >= 0);
@@ -128,10 +123,7 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
 };
 
 /** Returns the records of a group, or their parts, and the documents next to them, each once and on one line. */
-const readRecords = async (
-  converted: ConvertedInput,
-  rollouts: readonly WrittenRollout[],
-): Promise<readonly input.OriginRecord[]> => {
+const readRecords = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[]) => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const records: input.OriginRecord[] = [];
   const documents = new Set<string>();
@@ -158,10 +150,8 @@ export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = 
   return { file: raw.label, ...(raw.isComposed === true ? {} : { line: raw.line }), path };
 };
 
-export const locateByte = (
-  { bytes, start, line, label, isComposed, within }: input.RawRecord,
-  offset: number,
-): ProblemLocation => {
+export const locateByte = (raw: input.RawRecord, offset: number): ProblemLocation => {
+  const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed === true) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
   return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };

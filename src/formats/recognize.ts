@@ -81,12 +81,9 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
 
 /** Gives unreadable files, and files whose names fit, the only fitting format: the given or one of recognized files. */
-const addFormatsByName = (
-  inputs: readonly RecognizedInput[],
-  given: Format | undefined,
-): readonly RecognizedInput[] => {
+const addFormatsByName = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
-  return inputs.map((recognized) => {
+  return inputs.map((recognized): RecognizedInput => {
     const { source, damagedKind: kind, rejection } = recognized;
     if (recognized.formats.length > 0 || (kind === undefined && rejection !== undefined)) return recognized;
     const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
