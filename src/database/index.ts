@@ -6,7 +6,7 @@ import { openFile } from "./sqlite.ts";
 
 export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } from "./own-file.ts";
 export type { Row } from "./row.ts";
-export { type DatabaseReport, examineFile } from "./sqlite.ts";
+export { examineFile } from "./sqlite.ts";
 
 /** SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
 export type SqlValue = string | number | Uint8Array | null;

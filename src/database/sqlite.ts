@@ -28,10 +28,8 @@ export const openFile = (
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     const isNew = (stats?.size ?? 0) === 0;
-    if (stats?.isFile() === false) {
-      const code = stats.isDirectory() ? "EISDIR" : "not-a-file";
-      throw folderUnusable({ ...about, code });
-    }
+    if (stats?.isFile() === false)
+      throw folderUnusable({ ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" });
     if (isNew && !make) return undefined;
     requireOwnFile(path);
     const isCopy = toRead && !isWritable(path);
@@ -177,16 +175,6 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   };
 };
 
-export interface DatabaseReport {
-  readonly bytes: number;
-  /** 0 for an empty file. */
-  readonly version: number;
-  /** Undefined if the file is too large to be checked. */
-  readonly damages: readonly string[] | undefined;
-  /** The rows of the query; none if the file is empty or damaged. */
-  readonly rows: readonly Row[];
-}
-
 const examineWaitMs = 2000;
 
 const maxDamages = 3;
@@ -194,12 +182,11 @@ const maxDamages = 3;
 /** Larger files are not checked. A file of this size takes about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/** Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */
-export const examineFile = async (
-  schema: DatabaseSchema,
-  path: string,
-  sql: string,
-): Promise<DatabaseReport | undefined> => {
+/**
+ * Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. The version of an empty file is 0.
+ * `damages` are undefined for a file that is too large to be checked. @throws Failure `storage`
+ */
+export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;

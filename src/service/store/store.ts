@@ -5,7 +5,6 @@ import { databaseFailed } from "../../database/failures.ts";
 import {
   type Database,
   type DatabaseLocation,
-  type DatabaseReport,
   type DatabaseSchema,
   type DatabaseWaitOptions,
   examineFile,
@@ -136,16 +135,10 @@ export const storeIdentity = async (
   return await readIdentity(database).finally(database.close);
 };
 
-type ExaminedStore = Omit<DatabaseReport, "rows"> & { readonly path: string; readonly calls: number | undefined };
-
-export const examineStore = async (
-  location: StoreLocation,
-  waiting: Pick<DatabaseWaitOptions, "host">,
-): Promise<ExaminedStore | { readonly path: string; readonly isRemote: true } | undefined> => {
+export const examineStore = async (location: StoreLocation, waiting: Pick<DatabaseWaitOptions, "host">) => {
   const path = storePath(location);
-  if (isDatabaseUrl(path)) {
-    return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true };
-  }
+  if (isDatabaseUrl(path))
+    return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
   const examined = await examineFile(storeSchema, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
