@@ -76,7 +76,7 @@ export interface SizeLimits {
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-/** Each method can throw a Failure with the code `storage`, `auth` or `unavailable`. */
+/** Methods throw as those of `Database`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
 /** The requests of one scope. Only a run that holds the scope may write them. */

@@ -92,7 +92,6 @@ export const openRunLedger = async (
     get sizeLimit() {
       return findSizeLimit(destinationFacts.sizes, now());
     },
-
     /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
     async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
       if (ledger === undefined || dryRun) return;
@@ -105,13 +104,11 @@ export const openRunLedger = async (
       await scopeLedger?.recover();
     },
     release,
-
     async hasChanged(): Promise<boolean> {
       const before = revision;
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
     },
-
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
     async *entries(): AsyncGenerator<Entry, void> {
       const isHeld = lock !== undefined;
@@ -128,11 +125,9 @@ export const openRunLedger = async (
       }
       changedFrom = firstOpen ?? last + 1;
     },
-
     /** Returns the key of a planned request; null if the request has no key, or another key in each run. */
     findPlannedKey: (dedupKeys: Uint8Array): string | null =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
-
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
     ): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
@@ -147,7 +142,7 @@ export const openRunLedger = async (
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
-    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
+    /** False if somebody resolved the request, or another run retries or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
       return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));

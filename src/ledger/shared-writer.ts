@@ -1,7 +1,8 @@
 /** Writes the requests of a ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
 import { randomUUID } from "node:crypto";
-import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
+import type { Database } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
+import type { Host } from "../host.ts";
 import { leaseLost } from "./failures.ts";
 import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
 
@@ -16,16 +17,9 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 /** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
-interface LeasedRun extends Lock {
-  readonly id: number;
-  noteRenewal(askedAt: number): void;
-  end(): Promise<void>;
-}
+type LeasedRun = Awaited<ReturnType<typeof beginRun>>;
 
-export const beginRun = async (
-  database: Database,
-  { elapsed }: Pick<DatabaseWaitOptions["host"], "elapsed">,
-): Promise<LeasedRun> => {
+export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
   let renewedAt = elapsed();
   const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
@@ -73,7 +67,7 @@ const expireDeadRuns = async (database: Database): Promise<void> => {
 
 export const makeSharedWriter = (
   database: Database,
-  { host, run }: { readonly host: Pick<DatabaseWaitOptions["host"], "elapsed">; readonly run?: LeasedRun },
+  { host, run }: { readonly host: Pick<Host, "elapsed">; readonly run?: LeasedRun },
 ): Writer => {
   const requireLease = (): LeasedRun => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
@@ -119,10 +113,7 @@ export const makeSharedWriter = (
       // Another run expired the request, and may have released its groups.
       if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
     },
-    countRuns: async () =>
-      (await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`))[0]?.integer(
-        "runs",
-      ) ?? 0,
+    countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
     readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readLeaseMs: async () => (await database.query(leaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
@@ -136,6 +127,8 @@ export const makeSharedWriter = (
     end: async () => await run?.end(),
   };
 };
+
+const openRunsSql = `SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`;
 
 const leaseMsSql = `
   SELECT coalesce((extract(epoch FROM max(lease_until) - clock_timestamp()) * 1000)::bigint, 0) AS rest
