@@ -1,6 +1,7 @@
 /** Failures of opening and reading inputs. */
 import { createProblem, type Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
+import type { DownloadReply } from "../client/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { describeSystemCode } from "../sentences.ts";
 
@@ -106,19 +107,12 @@ export interface RemoteLocation {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-interface RemoteReply {
-  readonly status: number;
-  /** The wait that the server asked for. */
-  readonly retryAfterMs?: number | undefined;
-  readonly tries?: number;
-}
-
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
 /** The failure for a reply that is not the file. @param said the server's message */
 export const remoteFailure = (
   { name, store, credentialSource }: RemoteLocation,
-  { status, retryAfterMs: askedMs, tries = 1 }: RemoteReply,
+  { status, retryAfterMs: askedMs, tries }: Pick<DownloadReply, "status" | "retryAfterMs" | "tries">,
   said?: string,
 ): Failure => {
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };

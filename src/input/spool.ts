@@ -80,12 +80,7 @@ async function* decodeChunks(
   }
 }
 
-export interface Spool {
-  write(chunk: Uint8Array): Promise<void>;
-  /** Returns the bytes that were written. The caller closes them. */
-  bytes(): Bytes;
-  discard(): Promise<void>;
-}
+export type Spool = ReturnType<typeof fileSpool>;
 
 /** Opens an unlinked temporary file with mode 0600, or memory if there is no writable folder. */
 export const openSpool = async (host: Host): Promise<Spool> => {
@@ -103,7 +98,7 @@ export const openSpool = async (host: Host): Promise<Spool> => {
 
 const writeTo = promisify(write);
 
-const fileSpool = (descriptor: number, folder: string): Spool => {
+const fileSpool = (descriptor: number, folder: string) => {
   let size = 0;
   let writing: Promise<{ readonly bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
@@ -113,7 +108,7 @@ const fileSpool = (descriptor: number, folder: string): Spool => {
     await close();
   };
   return {
-    async write(chunk) {
+    async write(chunk: Uint8Array): Promise<void> {
       for (let written = 0; written < chunk.length; ) {
         writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
         const { bytesWritten } = await writing.catch((error: unknown) => {
@@ -123,7 +118,8 @@ const fileSpool = (descriptor: number, folder: string): Spool => {
         size += bytesWritten;
       }
     },
-    bytes: () => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
+    /** Returns the bytes that were written. The caller closes them. */
+    bytes: (): Bytes => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };
 };
