@@ -13,7 +13,6 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
     const matches = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
-    // A glob without matches is reported as missing.
     return matches.length === 0 ? [name] : matches;
   });
 };

@@ -54,8 +54,8 @@ export const reportEmptyFolders = (
   const without = new Set(others);
   for (const folder of new Set(folders.values())) {
     const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
-    if (!files.every((file) => without.has(file))) continue;
-    problems.report("folder-without-rollouts", { files }, { file: folder });
+    if (files.every((file) => without.has(file)))
+      problems.report("folder-without-rollouts", { files }, { file: folder });
   }
 };
 

@@ -77,6 +77,8 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | 
   }
 };
 
+type ReadCallback = (error: Error | null, bytesRead?: number) => void;
+
 class ZipReader extends RandomAccessReader {
   readonly #bytes: Bytes;
 
@@ -85,13 +87,7 @@ class ZipReader extends RandomAccessReader {
     this.#bytes = bytes;
   }
 
-  override read(
-    into: Buffer,
-    offset: number,
-    length: number,
-    at: number,
-    done: (error: Error | null, bytesRead?: number) => void,
-  ): void {
+  override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback): void {
     let bytesRead = 0;
     try {
       bytesRead = this.#bytes.read(into.subarray(offset, offset + length), at);

@@ -51,12 +51,10 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
     while (step.done !== true) step = walk.next(next(step.value));
     const { window, content } = step.value;
     claimed += content;
-    if (claimed > length) {
+    if (claimed > length)
       throw new ContentTooLarge(`it claims ${claimed} bytes, more than its declared ${length} bytes`);
-    }
-    if (window > maxWindow) {
+    if (window > maxWindow)
       throw new ContentTooLarge(`it needs a window of ${window} bytes, over the limit of ${maxWindow}`);
-    }
     frames.push(bytes.subarray(start, at));
   }
   return frames;
