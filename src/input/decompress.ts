@@ -19,10 +19,8 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
 
 const chunkSize = 2 ** 18;
 
-async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
-  // The callback is required. The decoder also throws the errors of the input.
-  yield* pipeline(compressed, decoder, () => undefined);
-}
+/** The callback is required. The decoder also throws the errors of the input. */
+const decode = (compressed: Chunks, decoder: Transform): Chunks => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   const decoder = zlib.createGunzip({ chunkSize });

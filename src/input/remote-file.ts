@@ -3,11 +3,10 @@ import type { DownloadReply, Downloads } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
+import type { RemoteAccess } from "./remote.ts";
 
-export interface RemoteContext {
+export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
   readonly downloads: Downloads;
-  /** True if plain http is allowed for hosts other than this machine. */
-  readonly insecureHttp: boolean;
 }
 
 /** As many as browsers follow. */
@@ -37,13 +36,11 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
 };
 
 /** True for https, and for plain http on this machine or with `--insecure-http`. */
-export const isAllowed = (
-  { protocol, hostname }: URL,
-  { insecureHttp }: Pick<RemoteContext, "insecureHttp">,
-): boolean => protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
+export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
+  protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
 /** True if a reply may lead from one URL to another: an allowed URL, but never from https to plain http. */
-export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
+export const isSafeTarget = (from: URL, to: URL, context: RemoteContext): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const maxErrorLength = 2 ** 16;
