@@ -136,10 +136,8 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
 };
 
 const connectTimeoutMs = 5000;
-
 /** The timeout of an answer, because a connection to a machine that vanished does not end. */
 const queryTimeoutMs = 10_000;
-
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 

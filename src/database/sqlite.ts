@@ -10,13 +10,10 @@ import { type Row, toRow } from "./row.ts";
 
 /** Maximum wait for a lock, enough for 50 processes that commit at once. Signals are handled after the wait. */
 const maxLockMs = 30_000;
-
 const maxJournalTries = 200;
 const journalWaitMs = 25;
-
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
-
 /** Time from a commit to its checkpoint, so that many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
 
@@ -176,9 +173,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 };
 
 const examineWaitMs = 2000;
-
 const maxDamages = 3;
-
 /** Larger files are not checked. A file of this size takes about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 

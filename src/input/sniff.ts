@@ -83,11 +83,11 @@ const tsv = "tab-separated text";
 const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** Paths of rewards: in an object of rewards, also of a total or a value. */
+/** In an object of rewards, also the paths of a total or a value. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Paths of rewards, and of other numbers in objects of rewards except ids. */
+/** Also the paths of other numbers in objects of rewards except ids. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
 /** Returns the column, or the path of a number, that has the rewards; several if any of them can have the rewards. */

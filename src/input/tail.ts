@@ -7,7 +7,6 @@ import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 /** Bytes per read in the search for the last line end. */
 const searchBytes = 2 ** 16;
-
 /** Bytes per checksum. Some of these segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
 

@@ -6,14 +6,7 @@ export interface RawMember {
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
-const kindsByStart: Readonly<Record<string, Kind>> = {
-  '"': "text",
-  "{": "object",
-  "[": "list",
-  t: "word",
-  f: "word",
-  n: "word",
-};
+const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
 /** A value in a text of valid JSON. Its content is read on demand. */
 export class RawJson {

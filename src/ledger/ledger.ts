@@ -37,11 +37,7 @@ const ledgerSchema: DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   // The application id is "rcLG".
-  file: {
-    applicationId: 0x72634c47,
-    version: 1,
-    tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT"),
-  },
+  file: { applicationId: 0x72634c47, version: 1, tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT") },
   server: {
     version: 1,
     tables: [
