@@ -9,7 +9,7 @@ export {
   ledgerStates,
 } from "./entries.ts";
 export type { Ledger } from "./ledger.ts";
-export { openWrittenFiles, PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
+export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";

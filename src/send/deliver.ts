@@ -4,7 +4,7 @@ import { Failure, isFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
-import { openRunLedger, openWrittenFiles, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
+import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
 import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
@@ -24,7 +24,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): 
     runLedger = await openRunLedger(options, { destination, input });
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(dataset.groups);
-    const priorOutcomes = new PriorOutcomes({ ...options, numberOf: dedupKeys.find, input });
+    const priorOutcomes = openPriorOutcomes({ ...options, numberOf: dedupKeys.find, input });
     const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };
     const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();
@@ -169,11 +169,11 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes } = delivery.options;
   const { problems } = dataset;
-  if (!priorOutcomes.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
+  if (!priorOutcomes.isEmpty()) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, obstacles } = delivery.planResends();
   for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle });
-  const unresolvedCount = priorOutcomes.unknownEntries.length - jobs.length;
+  const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);

@@ -98,7 +98,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     planResends() {
       const jobs: Job[] = [];
       const obstacles = new Map<string, "groups" | "envelope">();
-      for (const entry of priorOutcomes.unknownEntries) {
+      for (const entry of priorOutcomes.unknownEntries()) {
         if (!canResend(entry, options)) continue;
         const job = toJob(entry);
         if (typeof job === "string") obstacles.set(entry.id, job);
@@ -121,11 +121,11 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
-      for (let group = 0; group < groups.count && !priorOutcomes.isEmpty; group++) {
+      for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
         if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
       }
       if (elsewhere > 0 && options.batch === undefined) {
-        const at = new Date(priorOutcomes.loggedElsewhereAt).toISOString();
+        const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
         problems.report("logged-before", { groups: elsewhere, at });
       }
       const { resultFacts: ledger } = runLedger;

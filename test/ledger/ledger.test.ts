@@ -15,8 +15,8 @@ import {
   type EntryFilter,
   type Ledger,
   type LedgerScope,
+  openPriorOutcomes,
   openRunLedger,
-  PriorOutcomes,
   type RunLedger,
   verifyDataset,
 } from "../../src/ledger/index.ts";
@@ -143,7 +143,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const keys = marks(...contents);
       const { find, count } = keys;
       const own = await ledger.scope(in_);
-      const ahead = new PriorOutcomes({ numberOf: find, input, resendLogged });
+      const ahead = openPriorOutcomes({ numberOf: find, input, resendLogged });
       await ahead.addEntries(own.entries());
       // The groups of a growing file are not known yet, so the keys of the ledger get numbers.
       const numbers = new Map<string, number>();
@@ -152,14 +152,14 @@ for (const { name, newPlace, skip, tags } of bodies)
         numbers.set(key, numbers.get(key) ?? numbers.size);
         return numbers.get(key) ?? -1;
       };
-      const oneByOne = new PriorOutcomes({ numberOf, input, resendLogged });
+      const oneByOne = openPriorOutcomes({ numberOf, input, resendLogged });
       await oneByOne.addEntries(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
       const numberIn = (group: number) => numberOf(keys.slice(group, 1), 0);
       expect(Array.from({ length: count }, (_, group) => oneByOne.outcomeOf(numberIn(group)))).toEqual(outcomes);
       expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(numberIn(group)))).toEqual(elsewhere);
-      return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
+      return { outcomes, elsewhere, at: ahead.loggedElsewhereAt() };
     };
 
     it("is created once, and remembers logged groups after it was reopened", async () => {

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
 import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
-import { findGroups, openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
+import { findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { markUnsent } from "../deliver.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -67,7 +67,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const { groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
   const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
-  const priorOutcomes = new PriorOutcomes({
+  const priorOutcomes = openPriorOutcomes({
     input: basename(name),
     resendLogged,
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
@@ -78,7 +78,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   let hasStoppingError = false;
   const files = openFollowedFiles(options, {
     ...{ dedupKeys, size },
-    wasSent: (key) => !priorOutcomes.isEmpty && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
+    wasSent: (key) => !priorOutcomes.isEmpty() && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
     onInvalid: () => {
       hasStoppingError ||= onInvalid === "stop";
     },
@@ -159,7 +159,9 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;
-    const entries = priorOutcomes.unknownEntries.filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
+    const entries = priorOutcomes
+      .unknownEntries()
+      .filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
     problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount });
   };
 
