@@ -84,7 +84,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, continuesAfterErrors = false, host, splitNeeded } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, emptyFiles, repeated } = opened;
-  let { sources } = opened;
+  let sources: readonly inputs.Source[] = opened.sources;
   const close = async () => await inputs.closeSources(sources);
   try {
     const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });

@@ -20,24 +20,17 @@ interface OpenOptions extends SpoolOptions {
   readonly remote?: RemoteAccess | undefined;
 }
 
-export interface OpenedInputs {
-  /** In the given order. */
-  readonly sources: readonly Source[];
-  /** The problems of inputs that could not be opened. */
-  readonly problems: Problems;
-  /** The named folder of each file that comes from a folder. */
-  readonly folders: ReadonlyMap<string, string>;
-  /** Empty files of folders, which are skipped. */
-  readonly emptyFiles: readonly string[];
-  /** The names that are dropped, because another name is the same file. */
-  readonly repeated: readonly string[];
-}
+export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 
 /** With more inputs, uncompressed files are opened for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
-/** The caller closes the sources. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…` */
-export const openInputs = async ({ files, remote, ...options }: OpenOptions): Promise<OpenedInputs> => {
+/**
+ * Returns sources in the given order, which the caller closes, and the problems of inputs that could not be opened. For
+ * each file of a folder, `folders` has the folder, and `emptyFiles` has those that are skipped. `repeated` are names of
+ * files that have another name. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ */
+export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
