@@ -48,10 +48,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
-export const runInContext = async (
-  { host, screen, flags }: Context,
-  work: (context: Context) => Promise<void>,
-): Promise<void> => {
+export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
   const ended = new AbortController();
   const context = openContext({ host: withSignal(host, ended.signal), screen, flags });
   try {

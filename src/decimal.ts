@@ -57,5 +57,4 @@ export const shiftSpelled = (text: string, power: number): string | undefined =>
   return decimal === undefined ? undefined : formatDecimal(shiftDecimal(decimal, power));
 };
 
-export const roundForDisplay = (value: number): number =>
-  Number.isInteger(value) ? value : Number(value.toPrecision(6));
+export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

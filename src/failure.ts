@@ -17,7 +17,6 @@ export const exitCodes = {
 } as const;
 
 export type FailureCode = keyof typeof exitCodes;
-
 export type Severity = "error" | "warning";
 
 /** A problem of the input, found by rollcall or by a service (output.md). */

@@ -36,8 +36,7 @@ export interface Host {
   readonly lendTerminal: () => () => void;
 }
 
-export const isLoopback = (hostname: string): boolean =>
-  /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
+export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
 /** Decodes the percent escapes of a URL part; returns a text with a stray `%`, as in a password, unchanged. */
 export const decodePercent = (text: string): string => {

@@ -62,10 +62,7 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
 };
 
 /** The help lists these commands without their descriptions, so that it fits one screen. */
-const inMoreGroup = (load: () => Promise<cli.Command>) => async (): Promise<cli.Command> => ({
-  ...(await load()),
-  group: "more",
-});
+const inMoreGroup = (load: () => Promise<cli.Command>) => async () => ({ ...(await load()), group: "more" as const });
 
 /** A command is loaded only if it is typed, because loading all commands takes longer than most runs. */
 export const program: cli.Program = {

@@ -7,8 +7,7 @@ export const inProfile = (command: string, profile: string): string =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-export const toOptionName = (name: string): string =>
-  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the options of typed values, such as `--best 3`. A value that is undefined or false has no option. */
 export const toOptionArgs = (typed: Readonly<Record<string, unknown>>): readonly string[] =>

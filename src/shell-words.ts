@@ -66,7 +66,6 @@ const findSubstitutionEnd = (line: string, at: number): number => {
 };
 
 const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
-
 const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** Escapes a text for use inside quotes, or without quotes; returns undefined if that is impossible. */

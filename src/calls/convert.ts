@@ -19,7 +19,6 @@ export type ConversionObstacle =
   | ("odd-tools" | "no-reward" | "odd-reward");
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
 /** Newlines in JSON are only between values, because strings escape them. */

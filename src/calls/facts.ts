@@ -34,8 +34,7 @@ export const findOperation = (call: RawJson): string | undefined => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-export const readStatus = (call: RawJson, prefix: string): string | undefined =>
-  textAt(findInSummary(call, prefix, "status"));
+export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
 /** Returns the first state that applies: deleted, failed, running, ok. Assumed: `error` and `running` are statuses. */
 export const findState = (call: RawJson, prefix: string): CallState => {

@@ -9,7 +9,6 @@ export type CallPath = readonly (string | number)[];
 
 /** `at` is the path up to the missing step, `near` a similar path, `there` the available keys or the value's kind. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
-
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
 const stepPattern =

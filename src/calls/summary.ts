@@ -40,7 +40,6 @@ const readFacts = (call: RawJson, prefix: string) => ({
 });
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
-
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;

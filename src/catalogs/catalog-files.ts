@@ -25,7 +25,6 @@ const maxReplyBytes = 2 ** 29;
 /** Name of a reply's file: its time and digest. In the time, `-` replaces `:`, which Windows does not allow. */
 const fileName = /^(\d{4}-\d\d-\d\dT)([\d-]{8})(\.\d{3}Z)-([0-9a-f]{24})\.json\.gz$/;
 const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, 24);
-
 const historyRoot = (folder: string): string => join(folder, "catalog-history");
 
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string =>

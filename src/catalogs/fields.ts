@@ -55,7 +55,6 @@ const unixTime = {
 /** The last millisecond whose year has four digits. */
 const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
-
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
@@ -94,8 +93,7 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 };
 
 /** Returns a price in US dollars per token or unit; undefined if absent or invalid, because unknown is not zero. */
-export const readPrice = (pricing: unknown, name: string): Decimal | undefined =>
-  parsePrice(statedPrices(pricing).get(name));
+export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
@@ -116,10 +114,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
 };
 
 /** Creates the column of a price. By default, a narrow table omits it before all prices of the interface. */
-export const priceField = (
-  name: string,
-  { rank, title = name }: { rank?: number; title?: string } = {},
-): FieldColumn => {
+export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {
     heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,

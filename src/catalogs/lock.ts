@@ -59,7 +59,6 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
 };
 
 export type LockPath = readonly (string | number)[];
-
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;

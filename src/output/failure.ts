@@ -8,7 +8,6 @@ import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts"
 
 const maxProblems = 20;
 const maxReplyLength = 2000;
-
 type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
@@ -69,8 +68,7 @@ const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): st
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
 
-const truncateReply = (text: string): string =>
-  text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`;
+const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
 
 const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
   const safe = (value: unknown): unknown => {

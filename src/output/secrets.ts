@@ -69,7 +69,6 @@ const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
 
 const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
 const lineBreakPattern = new RegExp(lineBreak, "iuy");
-
 const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };

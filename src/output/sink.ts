@@ -4,7 +4,6 @@ import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
 
 export type Pieces = Iterable<string> | AsyncIterable<string>;
-
 export type Sink = ReturnType<typeof openSink>;
 
 /** Maximum bytes of one write, so that output for a slow reader takes little memory. */

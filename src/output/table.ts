@@ -19,7 +19,6 @@ interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank"
 
 /** Share of cells that the preferred width shows completely, so that one long id does not displace a column. */
 const minWholeShare = 0.9;
-
 const minTextWidth = 12;
 const minNameWidth = 24;
 const minTaggedWidth = 8;

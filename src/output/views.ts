@@ -1,7 +1,6 @@
 /** The output of commands: lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
-
 export const isProgramFormat = (format: Format | undefined): boolean => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
@@ -44,7 +43,6 @@ export interface WireObjects {
 }
 
 export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
-
 type DisplayKey = "name" | "heading" | "align" | "rank" | "hasNames" | "tag";
 export interface ShownColumn<Row> extends Pick<Column<Row>, DisplayKey> {
   readonly cell: (row: Row, position: number) => string;

@@ -63,7 +63,6 @@ export const foldLine = (line: string, width: number): readonly string[] => {
 /** Indent of all lines of a folded sentence but the first, and the minimum width of the text after it. */
 const sentenceIndent = 2;
 const minIndentedWidth = 8;
-
 const noBreak = "\ue001";
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;

@@ -79,8 +79,7 @@ const plainText = (value: raw.RawJson): string => {
   return raw.isAbsent(value) ? "" : value.text;
 };
 
-const onlyValue = (value: raw.RawJson): raw.RawJson =>
-  value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
+const onlyValue = (value: raw.RawJson) => (value.members.length === 1 ? (value.members[0]?.value ?? value) : value);
 
 /** Reads an object. `text` joins the items of lists; `json` keeps lists and objects as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {

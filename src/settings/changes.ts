@@ -108,7 +108,6 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
 /** Asks before a profile is created, because its name may be mistyped. Throws the failure without a terminal. */
 type Confirm = (failure: Failure) => Promise<void>;
-
 type TypedSetting = Readonly<Record<"name" | "value", string>>;
 
 export const setSetting = async (sources: ChangeSources, typed: TypedSetting, confirm?: Confirm) =>

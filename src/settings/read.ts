@@ -16,7 +16,6 @@ import * as values from "./values.ts";
 
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
-
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
 export const readSettings = async (given: SettingsSources) => {

@@ -5,9 +5,7 @@ import { splitCommandLine } from "../shell-words.ts";
 
 type Rejected = Readonly<{ wanted: string; suggestion: string | undefined }>;
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
-
 const reject = (wanted: string, suggestion?: string): Rejected => ({ wanted, suggestion });
-
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
@@ -75,7 +73,6 @@ const parseSegment = (text: string): string | Rejected =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
-
 export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
 
 const reservedHeaders =
@@ -177,15 +174,9 @@ export type SettingValues = {
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;
 
 export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
-
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
-
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
-
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
-
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
-
 export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
-
 export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

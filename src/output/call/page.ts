@@ -27,11 +27,8 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions): Gene
   yield* lineSection("Details", fieldLines(call, detailLabels, prefix));
   yield* treeSection("Attributes", raw.findValue(call, "attributes"));
   yield* treeSection("Summary", summaryOf(call, options));
-  const otherFields = calls.omitMembers(call, [
-    ...calls.listFieldNames(prefix),
-    ...(noContent ? [calls.omittedKey] : []),
-  ]);
-  const stated = raw.withoutAbsent(raw.membersOf(otherFields));
+  const others = calls.omitMembers(call, [...calls.listFieldNames(prefix), ...(noContent ? [calls.omittedKey] : [])]);
+  const stated = raw.withoutAbsent(raw.membersOf(others));
   yield* treeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
   const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
   const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) }));
@@ -78,8 +75,7 @@ const factLines = (call: raw.RawJson, options: CallViewOptions): readonly Line[]
   ];
 };
 
-const roundFraction = (text: string): string =>
-  /^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text;
+const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text);
 
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
@@ -156,18 +152,14 @@ const fieldLines = (call: raw.RawJson, labels: Readonly<Record<string, string>>,
 const summaryOf = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
   const summary = raw.findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
-  const withoutCosts = (value: raw.RawJson): raw.RawJson =>
-    calls.toObject(value.members.filter(({ key }) => key !== "costs"));
+  const withoutCosts = (value: raw.RawJson) => calls.toObject(value.members.filter(({ key }) => key !== "costs"));
   const members = withoutCosts(summary).members.map(({ key, value }) => {
     return { key, value: value.kind === "object" ? withoutCosts(value) : value };
   });
   return calls.toObject(members);
 };
 
-const turnSections = (
-  { role, name, toolCallId, choiceMembers, parts }: calls.Turn,
-  isAlone: boolean,
-): readonly Section[] => {
+const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
@@ -188,7 +180,6 @@ const isTitleMember = ({ key, value }: raw.RawMember): boolean =>
 
 /** Quotes a name or id that could be mistaken for text of rollcall. */
 const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
-
 const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
 
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
