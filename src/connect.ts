@@ -2,16 +2,12 @@
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Service } from "./service/index.ts";
-import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
+import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
 export const effectiveSettings = async (context: Context, flags: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-export const localSettings = async (
-  context: Context,
-  flags: SettingsSources["flags"],
-  warn = context.screen.warn,
-): Promise<Settings> => {
+export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) => {
   const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn };
   return await readSettings({ ...context, screen, flags: { ...context.flags, ...flags, local: true } });
 };
@@ -88,29 +84,26 @@ export const resolveLogDestination = async (context: Context, settings: Settings
   return (await findDestinations(settings, openStore))(modelId);
 };
 
-export const destinationFilter = async (
-  { host }: Context,
-  settings: Settings,
-): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
+type LoggedAt = Readonly<Record<"destination" | "account" | "model", string>>;
+
+export const destinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
   const identifyStore = async () => {
     const { storeIdentity } = await import("./service/index.ts");
     return await storeIdentity(await settings.service(), { host });
   };
   const destinationOf = await findDestinations(settings, identifyStore);
-  return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
+  return (logged: LoggedAt): boolean =>
+    logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const findDestinations = async (
-  settings: Settings,
-  identifyStore: () => Promise<string | undefined>,
-): Promise<(model: string) => string> => {
+const findDestinations = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
   if (settings.local) {
     const store = `store ${(await identifyStore()) ?? ""}`;
-    return () => store;
+    return (_: string) => store;
   }
   const { logTrajectories } = await import("./contract/log.ts");
   const { fillPath } = await import("./contract/endpoint.ts");
   const address = settings.address(logTrajectories.host);
-  return (model) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
+  return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };

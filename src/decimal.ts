@@ -7,8 +7,7 @@ export interface Decimal {
 }
 
 /** Larger exponents (also negative) or longer numbers are not amounts of money, and would fill a screen with zeros. */
-const maxExponent = 40;
-const maxSpellingChars = 100;
+const [maxExponent, maxSpellingChars] = [40, 100];
 
 /** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers over these limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
@@ -29,12 +28,12 @@ export const formatDecimal = ({ digits, places }: Decimal): string => {
 };
 
 export const compareDecimals = (a: Decimal, b: Decimal): number => {
-  const [left, right] = [digitsWithPlaces(a, b.places), digitsWithPlaces(b, a.places)];
+  const [left, right] = [shiftDecimal(a, b.places).digits, shiftDecimal(b, a.places).digits];
   return left === right ? 0 : left < right ? -1 : 1;
 };
 
 export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
-  digits: digitsWithPlaces(a, b.places) + digitsWithPlaces(b, a.places),
+  digits: shiftDecimal(a, b.places).digits + shiftDecimal(b, a.places).digits,
   places: Math.max(a.places, b.places),
 });
 
@@ -45,9 +44,6 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
 
 export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
-
-const digitsWithPlaces = ({ digits, places }: Decimal, minPlaces: number): bigint =>
-  minPlaces > places ? digits * 10n ** BigInt(minPlaces - places) : digits;
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 

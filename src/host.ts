@@ -81,7 +81,6 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
 export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
-const nsPerMs = 1e6;
 
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
@@ -137,7 +136,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     },
     now: Date.now,
     // Node loads `performance` at its first use, which takes a millisecond.
-    elapsed: () => Number(process.hrtime.bigint()) / nsPerMs,
+    elapsed: () => Number(process.hrtime.bigint()) / 1e6,
     sleep: async (ms, signal) => {
       const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");
       await wait(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
