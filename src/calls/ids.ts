@@ -5,10 +5,7 @@ import { isObject, parseJson } from "../json/walk.ts";
 /** In UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
 const [maxIdLength, maxLineLength] = [1024, 256 * 1024 * 1024];
 
-/**
- * Yields the ids of lines. A line is an id, a row that begins with an id and a tab, or an object with ids.
- * @throws Failure `call-ids-missing`, `invalid-call-id`
- */
+/** A line is an id, a row that starts with one, or an object. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

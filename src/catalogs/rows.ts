@@ -25,7 +25,6 @@ export const groupById = <Value>(
   return byId;
 };
 
-/** Joins each model with each entry that has exactly its id, in the order of the models. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {

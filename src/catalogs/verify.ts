@@ -64,10 +64,7 @@ type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
-/**
- * `path` starts at the model in the lock file. `locked` and `now` are the values as texts for a person, empty if not
- * stated. `message` is a clause after the model's id.
- */
+/** `path` starts at the model. `locked` and `now` are texts, empty if not stated. `message` follows the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
 const lists = [
@@ -150,7 +147,6 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
 export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
-/** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];

@@ -6,10 +6,7 @@ import { join } from "node:path";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/**
- * Opens a URL; undefined if there is no display. The URL may contain a token, and other users can see arguments.
- * So the browser gets a file, which only this user can read and which redirects to the URL.
- */
+/** Undefined without a display. The browser gets a private file, because others see arguments, and URLs have tokens. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   try {

@@ -6,7 +6,6 @@ export const printPage = async (screen: Screen, page: Page): Promise<void> => aw
 
 type Pages = Iterable<Page> | AsyncIterable<Page>;
 
-/** Prints pages through one pager, each as soon as it is available. */
 export const printPages = async (screen: Screen, pages: Pages): Promise<void> =>
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 

@@ -99,7 +99,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-/** The text of a bar, with its parts in the order of importance. The last parts are omitted if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },

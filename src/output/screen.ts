@@ -133,7 +133,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     get isReaderGone(): boolean {
       return output.isReaderGone || isPagerClosed;
     },
-    /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
     get width(): number {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
@@ -141,7 +140,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     },
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-    /** Prints a text: only redacted in a pipe, made safe on a terminal. */
     printText: (text: string): Promise<void> =>
       print([terminal.stdout ? safe.text(text) : text], {
         kind: terminal.stdout ? "lines" : "verbatim",
@@ -174,7 +172,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),
-    /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const inLines = isInBuild && !isForProgram && !options.quiet;
       const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
@@ -187,7 +184,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   return screen;
 };
 
-/** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;

@@ -103,10 +103,7 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;
 
-/**
- * Measures a column, in columns of the terminal. Other columns are omitted until it has its preferred width. If it
- * cannot have its minimum width, rows are printed as sections.
- */
+/** Other columns are omitted until this one has its preferred width. Below its minimum width, rows become sections. */
 const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;

@@ -29,7 +29,6 @@ const takeStart = (line: string, width: number): string => {
   return start;
 };
 
-/** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
 export const truncate = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
@@ -67,10 +66,7 @@ const noBreak = "\ue001";
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/**
- * Folds a sentence to `width` columns, only between words. Text to paste is one word. A word that is wider than a line
- * gets its own line, because a terminal that wraps the line copies it as one line; a command there has no backticks.
- */
+/** Folds between words. A wide word gets its own line, because a terminal that wraps the line copies it as one line. */
 export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
   const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

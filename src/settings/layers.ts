@@ -27,7 +27,6 @@ export interface SettingsSources {
     readonly warn: (problem: Problem) => void;
   };
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
-  /** True if the profile need not exist. */
   readonly canBeNew?: boolean;
 }
 

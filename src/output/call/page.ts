@@ -174,7 +174,6 @@ const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Tu
   return [head, ...below.map((part) => ({ title: "text", ...part }))];
 };
 
-/** True if the title of a choice shows the member. Other members, such as log probabilities, are below the message. */
 const isTitleMember = ({ key, value }: raw.RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
