@@ -28,17 +28,16 @@ const nullish = {
   integer: z.nullish(JsonInteger),
 };
 
-/** Assumed (interface 2.1): every field may be absent. */
-const ToolFunction = z.looseObject({
-  name: nullish.text,
-  description: nullish.text,
-  parameters: nullish.record,
-  strict: z.nullish(z.boolean()),
+/** Assumed (interface 2.1): all but the function may be absent. */
+const Tool = z.looseObject({
+  type: nullish.text,
+  function: z.looseObject({
+    name: nullish.text,
+    description: nullish.text,
+    parameters: nullish.record,
+    strict: z.nullish(z.boolean()),
+  }),
 });
-
-/** Assumed (interface 2.1): `type` may be absent. */
-export const Tool = z.looseObject({ type: nullish.text, function: ToolFunction });
-export type Tool = z.infer<typeof Tool>;
 
 /** A trajectory (interface 2.1). Assumed: fields other than messages and reward may be absent or null. */
 export const Trajectory = z.looseObject({
@@ -59,7 +58,6 @@ export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
 /** A request (interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({ split: text, trajectory_groups: z.array(TrajectoryGroup) });
-export type LogRequest = z.infer<typeof LogRequest>;
 
 export const logTrajectories = endpoint({
   name: "log trajectories",
@@ -85,7 +83,6 @@ export const ValidationItem = z.looseObject({
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
-export type ValidationError = z.infer<typeof ValidationError>;
 
 export type Issue = z.core.$ZodIssue;
 
