@@ -37,7 +37,6 @@ export const emptyBlock: Block = {
 type CheckedValue = JsonValue & { readonly path: Path };
 
 export interface ScanOptions {
-  /** Index of the source, from 0. */
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly result: ScanResult;

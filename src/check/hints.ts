@@ -27,12 +27,10 @@ const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
-  if (field === "messages_and_choices") {
+  if (field === "messages_and_choices")
     return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder);
-  }
-  if (field === "trajectories" && hasAny(holder, "messages_and_choices")) {
+  if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
-  }
   // A list of rewards, or an object of scores, is not a reward by another name.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
   if (isAlias) return `rename ${alias} to ${field}`;
@@ -78,8 +76,7 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
 
 const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
   const hint = isElement ? undefined : hintForRow(holder);
-  if (hint !== undefined) return hint;
-  if (alias === undefined) return undefined;
+  if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
   return `rename ${alias} to messages_and_choices${hasAssistant ? ", and make each assistant turn a choice" : ""}`;
@@ -91,12 +88,10 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
-  if (typeof input === "string" && typeof output === "string") {
+  if (typeof input === "string" && typeof output === "string")
     return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
-  }
-  if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string")) {
+  if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
     return "pass --from sharegpt --lossy";
-  }
   const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined) return `write ${shortName(python)} as JSON (in Python, with json.dumps, not with str)`;
@@ -138,9 +133,8 @@ export const hintForWrongType = (found: unknown, { field, wanted }: { field: str
   if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.item}: "${field}": [{…}]`;
   if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
-  if (isNumber && found.trim() !== "" && Number.isFinite(Number(found))) {
+  if (isNumber && found.trim() !== "" && Number.isFinite(Number(found)))
     return `write it without quotes: ${Number(found)}`;
-  }
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
     ? "parse the string once more: it contains JSON as text"
     : undefined;

@@ -18,10 +18,7 @@ type Field = { readonly takes: number; readonly expected: string; readonly check
 export const absentOrNull = Kind.absent | Kind.null;
 
 export const required = (takes: number, check?: Check): Field => ({ takes, expected: kindNames[takes] ?? "", check });
-export const optional = (takes: number, check?: Check): Field => ({
-  ...required(takes, check),
-  takes: takes | absentOrNull,
-});
+export const optional = (takes: number, check?: Check) => ({ ...required(takes, check), takes: takes | absentOrNull });
 
 export const anyValue: Field = { takes: 255, expected: "anything" };
 

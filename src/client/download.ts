@@ -35,7 +35,6 @@ export const openDownloads = (options: DownloadOptions) => {
   const announceRetry = openRetryNotices(onRetry);
   const reachedOrigins = new Set<string>();
 
-  /** Resolves with the reply when its headers are read. */
   const request = async (url: URL, setup: { route: Route; headers: Headers; toFailure: ToFailure }) => {
     host.signal.throwIfAborted();
     const { route, toFailure } = setup;

@@ -30,11 +30,7 @@ export const credentialOverHttp = (origin: string): Failure =>
 export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
-export interface RequestContext extends RequestTarget {
-  readonly silenceMs: number;
-  readonly tries: number;
-  readonly encoding?: string | undefined;
-}
+export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
 
 /** The settings that contain the URL of a host, with the paths that follow the URL. */
 const urlSettings = {
@@ -57,7 +53,6 @@ const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` :
 /** True for the statuses that mean "not now" (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** Returns the failure for a reply that is not a success, or that is missing, incomplete or too long. */
 export const toReplyFailure = (request: RequestContext, reply: TryResult): Failure => {
   const { status, error = new TransportError("CUT") } = reply;
   if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });

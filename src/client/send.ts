@@ -23,10 +23,9 @@ const maxLogReplyBytes = 64 * 1024 * 1024;
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry): void => {
-    const { attempt, waitMs } = retry;
     // Requests in parallel fail for the same reason, which is announced once.
-    const key = `${attempt} ${reason}`;
-    if ((attempt > 3 || waitMs >= 1000) && !announced.has(key)) onRetry?.(reason, retry);
+    const key = `${retry.attempt} ${reason}`;
+    if ((retry.attempt > 3 || retry.waitMs >= 1000) && !announced.has(key)) onRetry?.(reason, retry);
     announced.add(key);
   };
 };

@@ -139,9 +139,8 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       if (waitingSince === undefined) onWait(await runLedger.readLeaseMs());
       waitingSince ??= host.elapsed();
       const waitedMs = host.elapsed() - waitingSince;
-      if (waitedMs > maxWaitMs) {
+      if (waitedMs > maxWaitMs)
         throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readLeaseMs());
-      }
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));

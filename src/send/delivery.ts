@@ -45,10 +45,8 @@ interface DeliveryState {
   readonly numberOf: (group: number) => number;
 }
 
-export interface SendOptions extends Omit<DeliverOptions, "client">, DeliveryState {
-  readonly client: Client;
-  readonly envelope: RequestEnvelope;
-}
+export type SendOptions = Omit<DeliverOptions, "client"> &
+  DeliveryState & { client: Client; envelope: RequestEnvelope };
 
 export type Delivery = ReturnType<typeof openDelivery>;
 

@@ -20,7 +20,6 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 
 type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
 
-/** @param size `tooLarge` if the service refused a request of that size */
 export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
   const [needed, allowed] = [sentences.formatRoundedSize(bytes), sentences.formatRoundedSize(limit)];
   const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
@@ -47,7 +46,6 @@ export const rejectsExist = (file: string): Failure =>
     hint: `move it away, or ${otherRejectsHint}`,
   });
 
-/** @param isRemote true if the first input is a URL, false for standard input */
 export const rejectsPathMissing = (isRemote: boolean): Failure =>
   new Failure("usage", "rejects-path-missing", `${isRemote ? "a URL" : "standard input"} has no default rejects file`, {
     hint: "pass --rejects <file>",
@@ -120,11 +118,9 @@ interface LedgerArgs {
 }
 
 interface UnknownFacts extends LogCounts, LedgerArgs {
-  /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
   readonly id: string | undefined;
   readonly positions: string;
-  /** True if groups of earlier requests are unknown too. */
   readonly areMoreUnknown: boolean;
   readonly canResolve: boolean;
   /** The error of the attempt that may have been logged; undefined if an earlier run made the attempt. */
@@ -132,7 +128,6 @@ interface UnknownFacts extends LogCounts, LedgerArgs {
   readonly retryFailure?: Error | undefined;
 }
 
-/** @param id the request, if it is the only one */
 const toCheckServiceHint = ({ ledgerArgs, id }: LedgerArgs & { readonly id?: string | undefined }): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;

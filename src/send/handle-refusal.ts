@@ -14,7 +14,6 @@ import type { RejectedGroup } from "./rejects.ts";
 /** The step after a refused request. Without `requests` and `refused`, the run ends. */
 interface NextStep {
   readonly requests?: readonly PlannedRequest[];
-  /** Maximum bytes of later requests. */
   readonly limit?: number;
   readonly refused?: readonly RejectedGroup[];
   /** The failure that ends the run. Default: the failure of the reply. */
@@ -38,16 +37,15 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
   }
   const [group = 0] = groups;
   const where = isAlone ? locateGroup(dataset, group) : undefined;
-  if (isAlone && onRefused === "skip") {
+  if (isAlone && onRefused === "skip")
     return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
-  }
   return { stop: requestTooLarge(bytes, groups.length, { http: attempt.failure?.details.http, where }) };
 };
 
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles any other refusal. A problem of a rejected group without a location gets that of the group. */
+/** A problem of a rejected group without a location gets that of the group. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
@@ -114,7 +112,6 @@ const locateProblems = async (
   return problems;
 };
 
-/** Opens a locator of items in the input. It returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {

@@ -56,7 +56,6 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
         if (isNeeded) throw thrown.withDetails({ unsent: true });
       }
     },
-    /** Adds groups to both files. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]): Promise<void> {
       if (rejected.length === 0) return;
       const isBegun = reader.countLines() > 0;
@@ -136,7 +135,6 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
   let isEnded = true;
   return {
     countLines: () => lineCount,
-    /** Yields the lines of groups, and adds their reasons. @throws Failure `input-changed` */
     async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {

@@ -49,7 +49,6 @@ export const canResend = (
 
 export interface SentRequest {
   readonly request: PlannedRequest;
-  /** From 1 in the run. */
   readonly number: number;
   readonly recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */

@@ -19,7 +19,8 @@ export interface LogResult extends ReturnType<typeof toDatasetFacts> {
   /** Attempted requests, or planned requests in a dry run, and the bytes of their bodies. */
   readonly requests: number;
   readonly bytes: number;
-  readonly planned: readonly DryRunRequest[];
+  /** `key`: the `Idempotency-Key`; null for a request without a key, or with another key in every run. */
+  readonly planned: readonly { readonly groups: number; readonly bytes: number; readonly key: string | null }[];
   readonly sent: SendResult;
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
@@ -28,13 +29,6 @@ export interface LogResult extends ReturnType<typeof toDatasetFacts> {
   readonly warnings: readonly Problem[];
   /** Undefined if everything is logged, or was planned. */
   readonly failure: Failure | undefined;
-}
-
-interface DryRunRequest {
-  readonly groups: number;
-  readonly bytes: number;
-  /** The `Idempotency-Key`; null for a request without a key, or with another key in every run. */
-  readonly key: string | null;
 }
 
 export type CheckResult = ReturnType<typeof checkResult>;
@@ -66,12 +60,11 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
-interface LogResultParts extends Pick<LogResult, "modelId" | "batch" | "ledger"> {
+interface LogResultParts
+  extends Pick<LogResult, "modelId" | "batch" | "ledger" | "sent">,
+    Partial<Pick<LogResult, "planned" | "rejectsFile">> {
   readonly split: string;
-  readonly planned?: readonly DryRunRequest[];
-  readonly sent: SendResult;
   readonly outcomes: GroupOutcomes;
-  readonly rejectsFile?: string | undefined;
   readonly rejectsEmpty?: boolean;
   readonly rejectsFailure?: Failure | undefined;
   readonly replaced?: readonly string[];

@@ -13,7 +13,6 @@ export interface SendProgress {
   /** Bytes that are logged or on their way, and all bytes. */
   readonly bytes: number;
   readonly ofBytes: number;
-  /** Logged groups. */
   readonly groups: number;
   readonly change: RequestChange | undefined;
 }
@@ -33,7 +32,6 @@ export interface SendResult {
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
-  /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
   readonly of: number;
@@ -43,7 +41,6 @@ export interface SendResult {
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
-  /** The error that ended sending. */
   readonly stop: Failure | undefined;
   readonly problems: readonly Problem[];
 }

@@ -5,16 +5,14 @@ import { formatCommandLine } from "../../shell-words.ts";
 import { answer, messages, trajectory } from "./examples.ts";
 import { error, errorOfInput, problemExample } from "./rule.ts";
 
-type CompressionFault = "cut" | "corrupt" | "more";
-
-const compressionFaults: Readonly<Record<CompressionFault, string>> = {
+const compressionFaults = {
   cut: "the compressed file is truncated",
   corrupt: "the compressed data is corrupt, or other bytes follow it",
   more: "other bytes follow the compressed data",
 };
 
 const corruptFile = (program: string, name: string) =>
-  errorOfInput<{ wrong: CompressionFault }>({
+  errorOfInput<{ wrong: keyof typeof compressionFaults }>({
     message: ({ wrong }) => compressionFaults[wrong],
     advice: `compress or copy the file again, and test it with \`${program} -t\``,
     why: "A truncated or corrupt file has lost some of its groups.",

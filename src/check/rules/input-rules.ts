@@ -9,7 +9,6 @@ const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly faul
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
 
-/** Rules of the whole input: its format, its groups, and the requests that it becomes. */
 export const inputRules = {
   "record-invalid": error<{ format: string; wrong: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
     message: ({ format, wrong }) =>
@@ -115,7 +114,6 @@ export const inputRules = {
   }),
 };
 
-/** Rules of responses, of the ledger, and of followed files. */
 export const runRules = {
   "input-changed": errorOfInput<{ isFollowed: boolean }>({
     message: "the file changed while rollcall read it",

@@ -32,7 +32,6 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark forward and returns its line. */
   mark(at: number): number {
     if (at === this.#at) return this.#line;
     const { bytes } = this.#text;

@@ -107,7 +107,6 @@ export class Problems {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
-  /** Number of errors, including errors that are not stored. */
   get errors(): number {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }

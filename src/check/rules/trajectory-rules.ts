@@ -79,7 +79,6 @@ export const versions = (...policyVersions: readonly number[]): string =>
 /** Joined from pieces, so that this source file does not contain a key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-/** Rules of valid input: what some services refuse or metrics exclude, and the training signal. */
 export const fieldRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,

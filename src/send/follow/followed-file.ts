@@ -20,7 +20,6 @@ export interface FollowedFileOptions {
   readonly onEvent: (event: FollowEvent, file: string) => void;
 }
 
-/** The file does not exist yet, was replaced by another file, or was rewritten. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
 interface CompletionOptions extends Pick<grouping.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> {
@@ -130,7 +129,6 @@ export const openFollowedFiles = (
       before.changedAt = host.elapsed();
       onEvent(before.isRewritten ? "rewritten" : "moved", file);
     },
-    /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
     async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
       const head = tail.taken() === 0 ? tail.head() : Buffer.alloc(0);
       if (tail.taken() === 0) requireText(head);
