@@ -49,7 +49,6 @@ export const openLinks = (run: FormatRun) => {
   const filesById = new Map<string, string[]>();
   /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
-
   /** Returns the files that a reference can mean: its path, and by each id the only file in the folder or below. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
@@ -82,7 +81,6 @@ export const openLinks = (run: FormatRun) => {
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },
-
     /** True if another document refers to a file. @throws ConversionError if circular */
     isPart({ file, value }: LocatedDocument): boolean {
       owners ??= findOwners();
@@ -94,7 +92,6 @@ export const openLinks = (run: FormatRun) => {
       }
       return seen.size > 1;
     },
-
     find(reference: Reference, from: string): LocatedDocument | undefined {
       for (const file of filesOf(reference, from)) {
         const value = run.readDocument({ file: from }, relative(dirname(from), file));

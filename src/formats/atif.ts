@@ -89,7 +89,6 @@ const modelOf = (document: Value | undefined): string | undefined => document?.g
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
-
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);

@@ -49,7 +49,6 @@ export interface ConvertedGroup {
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
-
 const lineStart = '{"trajectories":[';
 
 const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
@@ -67,7 +66,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
-
   const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
     const scopedKey = key.startsWith(crossFileMark) ? key : `${scope} ${key}`;
     const existing = byKey.get(scopedKey);
@@ -94,7 +92,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
 
   return {
     groups,
-
     add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition): void {
       const group = groupOf(rollout.group ?? "", file);
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
@@ -113,7 +110,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       // Without a spread, because it needs twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
-
     /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */
     addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
       const group = groupOf(key, at.file);
@@ -122,10 +118,8 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
       return group;
     },
-
     /** Writes a full buffer. There is nothing to await before it is full. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
-
     async end(host: Host): Promise<Bytes> {
       if (open !== undefined) writeText(lineEnd(open));
       await flushTo(spool);
@@ -150,7 +144,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       await texts.close();
       return ordered.bytes();
     },
-
     discard: spool.discard,
   };
 };

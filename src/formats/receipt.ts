@@ -44,7 +44,6 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   const outcomes = new Map<number, Outcome>();
   /** Counted documents next to records. Several records can share a document. */
   const documents = new Set<string>();
-
   const setOutcome = ({ id }: Value, outcome: Outcome): void => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
   };

@@ -5,9 +5,7 @@ import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from ".
 import { ConversionError, type Value } from "./value.ts";
 
 type Turn = readonly Value[];
-
 type ResponsePart = Turn | Value;
-
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** Converts the input of a response. A text is a message of the user. @throws ConversionError */

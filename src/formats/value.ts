@@ -133,11 +133,9 @@ export class Value {
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
-
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
-
   get isScalar(): boolean {
     return this.isFlat && !this.isNull;
   }

@@ -33,7 +33,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const completeGroups = new Map<string, number>();
   /** The line of the previous part, if that part is unreadable. */
   let unreadable: number | undefined;
-
   const reject = (group: number): void => {
     groups.reject(group);
     onInvalid();

@@ -29,13 +29,7 @@ export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { compareRequests } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-export {
-  findProblemSubject,
-  type GroupPart,
-  getFirstFile,
-  locateGroup,
-  locateValue,
-} from "./positions.ts";
+export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
 export {
   countUnreadable,
   type Dataset,

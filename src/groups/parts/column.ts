@@ -1,7 +1,6 @@
 /** Growing columns of numbers, digests in a column, and a hash table that finds digests. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
-
 type Values = Float64Array | Uint32Array | Uint8Array;
 
 const blockBits = 9;

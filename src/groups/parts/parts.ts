@@ -32,7 +32,6 @@ const newColumns = () => ({
 });
 
 type PartKind = "group" | "trajectory" | "unreadable";
-
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
 /** A group, a trajectory that becomes part of a group, or unreadable bytes. */
