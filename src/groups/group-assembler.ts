@@ -4,7 +4,7 @@ import { digestBytes } from "./parts/column.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "./parts/groups.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
-export interface AssemblyOptions extends Omit<GroupingOptions, "parts"> {
+export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey"> {
   readonly file: string;
   readonly found: ScanResult;
   readonly keys: InputKeys;
@@ -70,8 +70,9 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     for (const [key, openGroup] of open) complete(key, openGroup);
   };
 
-  const groupingOptions: GroupingOptions = { ...options, parts };
-  const grouping = openGrouping(groupingOptions, {
+  const grouping = openGrouping({
+    ...options,
+    parts,
     onPart: (part, { endsGroups }) => {
       if (endsGroups) completeAll();
       if (!parts.isValid(part)) onInvalid();

@@ -141,6 +141,8 @@ export interface GroupingOptions {
   readonly groups: Groups;
   /** True to group trajectories at any position, false to group adjacent trajectories. */
   readonly byKey: boolean;
+  readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
+  readonly onGrouped?: (grouped: GroupedPart) => void;
 }
 
 export interface GroupedPart {
@@ -153,13 +155,8 @@ export interface GroupedPart {
   readonly isAdjacent: boolean;
 }
 
-interface GroupingHooks {
-  readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
-  readonly onGrouped?: (grouped: GroupedPart) => void;
-}
-
 /** Groups the parts of one input by adjacent `group_id`, or of all inputs by a key. */
-export const openGrouping = ({ parts, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
+export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
   /** Last parts of open groups, by key. */
   const lastParts = new Map<string, number>();
   const unsorted: UnsortedPart[] = [];
@@ -169,7 +166,7 @@ export const openGrouping = ({ parts, groups, byKey }: GroupingOptions, hooks: G
     // An invalid part without a key may be an unreadable part of the group around it, so it does not end the group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
-    hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
+    onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
     const last = key === undefined ? undefined : lastParts.get(key);
     const isNew = last === undefined;
     const group = isNew ? groups.startGroup(part, { isKeyed: key !== undefined }) : groups.addPart(last, part);
@@ -179,7 +176,7 @@ export const openGrouping = ({ parts, groups, byKey }: GroupingOptions, hooks: G
       groups.reject(group);
     }
     if (!isBetween) previousKey = key;
-    hooks.onGrouped?.({ part, group, key, isNew, isAdjacent });
+    onGrouped?.({ part, group, key, isNew, isAdjacent });
   };
   return {
     unsorted,
