@@ -6,16 +6,7 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import {
-  choice,
-  deriveFinish,
-  haveTexts,
-  textChoice,
-  toFunctionTools,
-  toToolCall,
-  toTurns,
-  unwrapJson,
-} from "./messages.ts";
+import * as chat from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
@@ -84,7 +75,7 @@ const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Fo
   const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
+  const members = chat.unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
@@ -113,14 +104,14 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = isDataset ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
+  const tools = isDataset ? chat.toFunctionTools(chat.unwrapJson(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
 };
 
 const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
 const requireList = (row: Value, key: string): readonly Value[] => {
-  const list = unwrapJson(row.require(key));
+  const list = chat.unwrapJson(row.require(key));
   if (!list.isList) throw new ConversionError(`${key} is not a list`, list);
   return list.items();
 };
@@ -140,9 +131,9 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {
     const value = readPath(row, path);
-    const messages = unwrapJson(value);
+    const messages = chat.unwrapJson(value);
     if (messages?.isList === true) return messages;
-    const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
+    const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
     if (pythonMessages.test(value?.text ?? ""))
       throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
     const found = `--messages-from finds no list at ${name} (lists: ${formatList(lists, 4) || "none"})`;
@@ -157,9 +148,10 @@ export const messageRows = (path: Path): Format => {
     sampled: "every turn of the assistant",
     isDataset: true,
     recognizes: (row) =>
-      haveTexts(unwrapJson(readPath(row, path)), "role") && !foreignKeys.some((key) => row.get(key) !== undefined),
+      chat.haveTexts(chat.unwrapJson(readPath(row, path)), "role") &&
+      !foreignKeys.some((key) => row.get(key) !== undefined),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
-    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
+    readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
 };
 
@@ -168,8 +160,8 @@ export const openaiChat = messageRows(["messages"]);
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
 
 const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
-  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
-  ...toTurns(run, value, { name, isSampled: true }),
+  ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
+  ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
 
 /** Returns the key of the completion, which other tools name otherwise; undefined in a row that is a group. */
@@ -186,7 +178,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (unwrapJson(row.get("completions"))?.isList === true ||
+    (chat.unwrapJson(row.get("completions"))?.isList === true ||
       (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
@@ -211,7 +203,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
     throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);
   const completions = requireList(row, "completions");
   const count = completions.length;
-  const rewards = unwrapJson(row.get("rewards"));
+  const rewards = chat.unwrapJson(row.get("rewards"));
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
@@ -248,7 +240,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => haveTexts(unwrapJson(row.get("conversations")), "from"),
+  recognizes: (row) => chat.haveTexts(chat.unwrapJson(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(requireList(row, "conversations"), isAnswer)].flat();
@@ -275,11 +267,11 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
         throw new ConversionError("value is not a call with a function name", value);
       unansweredIds.push(`call_${at}`);
       run.note("matched tool results without ids to the calls in their order");
-      const tool_calls = [toToolCall(value, `call_${at}`)];
-      return choice({ role: literal("assistant", from), content: null, tool_calls }, deriveFinish(run, true));
+      const tool_calls = [chat.toToolCall(value, `call_${at}`)];
+      return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
     }
     const message = { role: literal(role, from), tool_call_id: id, content: value };
-    return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
+    return role === "assistant" ? chat.choice(message, chat.deriveFinish(run, false)) : message;
   });
 };
 
@@ -300,7 +292,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
-      textChoice(run, requireText(row, answer), finish?.(row)),
+      chat.textChoice(run, requireText(row, answer), finish?.(row)),
     ],
     leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
   });
@@ -381,7 +373,7 @@ export const nemoRl = chatRows({
     const nonText = turns.find(({ isText }) => !isText);
     if (nonText !== undefined) throw new ConversionError("content contains a value that is not a string", nonText);
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
+    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
   },
   leftOutReasons: [
     [

@@ -111,10 +111,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
-  {
-    container,
-    maxUnpackedBytes,
-  }: { readonly container: input.Container | undefined; readonly maxUnpackedBytes: number },
+  { container, maxUnpackedBytes }: { container: input.Container | undefined; maxUnpackedBytes: number },
 ) => {
   const { name: file, bytes } = source;
   if (container === undefined && input.hasOwnKey(bytes)) return { formats: [ownFormat] };
