@@ -1,7 +1,7 @@
 /** Converts the files of one format, record by record, and reports the records that cannot be converted. */
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
-import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
 import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
@@ -9,23 +9,11 @@ import { isRemote, maxDocumentBytes, openSpool, type RawRecord, readHead, type S
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
-import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
+import type { Run } from "./convert.ts";
+import type { Format, FormatRun, Rollout } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
 import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
-import type { Receipt } from "./receipt.ts";
 import { Value } from "./value.ts";
-
-export interface Run {
-  readonly host: Host;
-  readonly options: FormatOptions;
-  readonly skipsDigests: boolean;
-  readonly documents: ReturnType<typeof openDocuments>;
-  readonly problems: Problems;
-  readonly receipt: Receipt | undefined;
-  readonly notes: Map<string, number>;
-  readonly usedRewards: Set<string>;
-  readonly hasSeveralFormats: boolean;
-}
 
 interface BrokenRecord {
   /** Undefined if the record is not JSON, unless the reason is known. */

@@ -3,7 +3,7 @@ import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
 import { pluralize } from "../sentences.ts";
-import { convertFiles, openDocuments, type Run } from "./convert-files.ts";
+import { convertFiles, openDocuments } from "./convert-files.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
 import { listRecordMappings, openFiles } from "./origin.ts";
@@ -39,7 +39,7 @@ const maxNamedIds = 3;
 
 /** Converts each input in its own format. The converted sources come first. */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
-  const { sources, folders, host, skipsDigests = false } = inputs;
+  const { sources, folders } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);
   reportEmptyFolders(folders, { others, problems: inputs.problems });
@@ -57,17 +57,8 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     return { sources: ownSources, others };
   }
   const groups: ConvertedGroup[] = [];
-  const run: Run = {
-    host,
-    options,
-    skipsDigests,
-    documents: openDocuments(sources),
-    problems: new Problems(),
-    receipt: hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined,
-    notes: new Map(),
-    usedRewards: new Set(),
-    hasSeveralFormats: formats.length + ownSources.length > 1,
-  };
+  const receipt = hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined;
+  const run = openRun(options, inputs, { receipt, hasSeveralFormats: formats.length + ownSources.length > 1 });
   const converted: Source[] = [];
   let unreadableRecords = 0;
   for (const { format, files } of formats) {
@@ -95,8 +86,20 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       notes: new Map(run.notes),
       recordProblems: run.problems,
       unreadableRecords,
-      receipt: run.receipt,
+      receipt,
     },
     others: others.filter((other) => !run.documents.existing.has(other)),
   };
+};
+
+export type Run = ReturnType<typeof openRun>;
+
+/** Opens the state that all formats of a run share. */
+const openRun = (
+  options: FormatOptions,
+  { sources, host, skipsDigests = false }: ConvertibleInputs,
+  facts: { readonly receipt: Receipt | undefined; readonly hasSeveralFormats: boolean },
+) => {
+  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewards: new Set<string>() };
+  return { ...state, ...facts, options, host, skipsDigests, documents: openDocuments(sources) };
 };

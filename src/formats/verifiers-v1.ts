@@ -74,11 +74,8 @@ const openEpisodes = (run: FormatRun): Converter => {
 };
 
 const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => {
-  const reward = findReward(run, {
-    record: trace,
-    ids: [trace.get("id"), episode.get("id")],
-    own: () => rewardIn(trace),
-  });
+  const ids = [trace.get("id"), episode.get("id")];
+  const reward = findReward(run, { record: trace, ids, own: () => rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
   const tools = toFunctionTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");

@@ -157,7 +157,8 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   parts.fingerprints.reset();
   for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
+  const ownKeys: OwnKeys = requests.different[0]?.keys ?? new Map();
+  return { ...read, split, ownKeys, problems };
 };
 
 /** Rejects of converted input are the original records, so errors of converted lines are stored only for display. */
