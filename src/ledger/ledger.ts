@@ -100,7 +100,7 @@ export const openLedger = async (
   // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
   const { host } = options;
   const startMs = host.elapsed();
-  const clockMs = await writer.readClock();
+  const clockMs = await writer.readClock?.();
   const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
   return makeLedger(database, { created: isNew, writer, now });
 };

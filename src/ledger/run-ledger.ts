@@ -28,7 +28,7 @@ export interface RunLedgerOptions {
 
 export interface RecordedRequest {
   readonly id: string | undefined;
-  /** Equal for all attempts of a request; empty for a request without a key. */
+  /** The `Idempotency-Key`, equal for all attempts of a request; empty for a request without a key. */
   readonly key: string;
   /** Milliseconds since 1970. */
   readonly firstTried: number;
@@ -159,7 +159,7 @@ export const openRunLedger = async (
       const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
       if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
     },
-    readLeaseMs: async () => await ledger?.readLeaseMs(),
+    readLeaseMs: async () => await ledger?.readLeaseMs?.(),
     async close(): Promise<void> {
       release();
       await ledger?.close();

@@ -15,7 +15,6 @@ import * as entries from "./entries.ts";
 
 export interface NewEntry {
   readonly dedupKeys: Uint8Array;
-  /** The `Idempotency-Key`; empty for a request without a key. */
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
@@ -50,15 +49,15 @@ export interface Writer {
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   /** Counts the runs that are writing; for a file, the scopes that they write. */
   countRuns(): Promise<number>;
-  /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
-  readClock(): Promise<number | undefined>;
-  /** Reads the rest of the longest lease of other runs, in milliseconds; undefined for a file. */
-  readLeaseMs(): Promise<number | undefined>;
+  /** Reads the clock of a shared database, in milliseconds since 1970. */
+  readClock?(): Promise<number | undefined>;
+  /** Reads the rest of the longest lease of other runs, in milliseconds. */
+  readLeaseMs?(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
   /** Returns statements that delete the claims of each request that is released or deleted when they run. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
-  end(): Promise<void>;
+  end?(): Promise<void>;
 }
 
 export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
@@ -89,11 +88,8 @@ export const makeFileWriter = (database: Database): Writer => {
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
     countRuns: async () => countWriters(database.path),
-    readClock: async () => undefined,
-    readLeaseMs: async () => undefined,
     readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
-    end: async () => undefined,
   };
 };
 
