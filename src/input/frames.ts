@@ -37,7 +37,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields the lines of a range. @throws ShrunkSourceError */
+/** @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
   // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
@@ -92,10 +92,13 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   // Values without a comma between them are lines.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
-  if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at))
-    return isObjectContent(bytes.subarray(from));
+  if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
+    // After an opening brace, the content of an object is JSON or a beginning of JSON.
+    const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
+    return fault === undefined || fault.fault === "end";
+  }
   if (lineFault?.fault !== "end" || end === bytes.length) return false;
-  if (hasOnlyOpeners(bytes.subarray(from, end))) return true;
+  if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
   // The fault of a truncated line is at its end or in the first byte after it. A document has no fault there.
@@ -103,18 +106,10 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text continues, or completes, JSON after an opening brace. */
-const isObjectContent = (bytes: Buffer): boolean => {
-  const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes]));
-  return fault === undefined || fault.fault === "end";
-};
-
 const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes[json.trimmedEnd(bytes, end) - 1];
 
 const isOpener = (byte: number | undefined): boolean => byte === json.openBrace || byte === json.openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === json.closeBrace || byte === json.closeBracket;
-
-const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$/.test(line.toString("latin1"));
 
 /**
  * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. `isTolerant` yields
