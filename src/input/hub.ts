@@ -24,7 +24,6 @@ export const openHub = async (access: RemoteAccess) => {
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
-    /** @throws Failure `invalid-remote-url` */
     locate: (name: string, file: string): RemoteLocation => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));

@@ -4,10 +4,8 @@ import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode, identifyFile } from "../files.ts";
 
-/** Names of files that can contain rollouts. */
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
-/** True if a name has the extension of a rollout file, and the file exists. */
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
 /** Returns the sorted rollout files in and below a folder, without hidden files; undefined if it is not a folder. */

@@ -9,7 +9,7 @@ import { isAllowed, requestFile } from "./remote-file.ts";
 export interface RemoteAccess extends DownloadOptions {
   /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
-  /** Redacts a secret in everything that is printed. */
+  /** Redacts a secret in all output. */
   readonly hide: (secret: string) => void;
   readonly onFetched: (fetched: FetchProgress) => void;
 }

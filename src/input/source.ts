@@ -30,7 +30,7 @@ export interface Source {
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** The origin of converted or selected lines, each of which is a group. */
+  /** Of converted or selected lines, each of which is a group. */
   readonly origin?: Origin;
 }
 
@@ -88,7 +88,6 @@ export const locateLine = ({ name, origin }: Source, line: number): FileLine & P
 
 interface OpenFile {
   readonly descriptor: number;
-  /** Its name in messages. */
   readonly name: string;
   /** Bytes that are appended later are not part of the input. */
   readonly size: number;
@@ -172,19 +171,16 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
 /** A source ended within a range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
-interface ByteRange {
-  readonly start: number;
-  readonly length: number;
-}
+type ByteRange = Readonly<Record<"start" | "length", number>>;
 
-/** Reads a whole range. @throws ShrunkSourceError */
+/** @throws ShrunkSourceError */
 export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: ByteRange): Buffer<ArrayBuffer> => {
   const into = Buffer.allocUnsafe(length);
   if (bytes.read(into, start) < length) throw new ShrunkSourceError();
   return into;
 };
 
-/** Reads a whole range, after letting other tasks of the process run. @throws ShrunkSourceError */
+/** Lets other tasks of the process run first. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);

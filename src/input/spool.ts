@@ -82,7 +82,7 @@ async function* decodeChunks(
 
 export type Spool = ReturnType<typeof fileSpool>;
 
-/** Opens an unlinked temporary file with mode 0600, or memory if there is no writable folder. */
+/** Opens memory if there is no writable folder. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);

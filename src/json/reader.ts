@@ -32,7 +32,7 @@ export const nodeSize = 4;
 /** The ids of registered keys, from 1 to at most 256. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
 
-/** Registers a key, and returns its id in all later tables. */
+/** Returns the id of a key in all later tables. */
 export const registerKey = (key: string): number => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
@@ -98,7 +98,6 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-
 /** Bytes after a text: those that the kernel may read without effect (64), and the padding before its table. */
 const readAheadBytes = 128;
 
