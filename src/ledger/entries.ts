@@ -5,14 +5,7 @@ import { dedupKeyBytes } from "../groups/index.ts";
 import { parseJson } from "../json/walk.ts";
 
 /** Equal groups in different scopes are logged separately (guarantees.md). */
-export interface LedgerScope {
-  /** The log URL; for the local service its store. */
-  readonly destination: string;
-  readonly account: string;
-  readonly model: string;
-  readonly split: string;
-  readonly batch: string | null;
-}
+export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
@@ -97,7 +90,8 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
 
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
-export const toScope = (row: Row): LedgerScope => ({
+export const toScope = (row: Row) => ({
+  /** The log URL; for the local service its store. */
   destination: row.text("destination"),
   account: row.text("account"),
   model: row.text("model"),

@@ -60,18 +60,6 @@ const ledgerSchema: DatabaseSchema = {
   },
 };
 
-export interface DestinationFacts {
-  readonly sizes: SizeLimits;
-  readonly echoesKey: boolean;
-}
-
-export interface SizeLimits {
-  /** Bytes of the largest body that was accepted; undefined if none is known. */
-  readonly passed: number | undefined;
-  /** The smallest body that was too large (413), and the time of the 413 in milliseconds since 1970. */
-  readonly refused: { readonly bytes: number; readonly at: number } | undefined;
-}
-
 /** Methods throw as those of `Database`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
@@ -224,7 +212,13 @@ const saveFactsSql = `
     refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
-const readFacts = async (database: Database, values: readonly string[]): Promise<DestinationFacts> => {
+export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
+
+/**
+ * Reads the bytes of the largest body that was accepted (`passed`), and of the smallest that was too large (`refused`),
+ * with the time of the 413 in milliseconds since 1970.
+ */
+const readFacts = async (database: Database, values: readonly string[]) => {
   const [row] = await database.query(
     `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
      WHERE destination = ? AND account = ?`,

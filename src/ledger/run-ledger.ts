@@ -3,7 +3,7 @@ import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
-import type { DestinationFacts, ScopeLedger, SizeLimits } from "./ledger.ts";
+import type { DestinationFacts, ScopeLedger } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
@@ -169,6 +169,8 @@ export const openRunLedger = async (
 
 /** How long a refused size is not attempted again. After this time, the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
+
+type SizeLimits = DestinationFacts["sizes"];
 
 /** Returns the largest body to attempt, and the smallest that was refused, in bytes; undefined without a recent 413. */
 const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {

@@ -6,12 +6,6 @@ import { type Entry, findGroups, hashScope, isLogged, isUnknown } from "./entrie
 
 export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
-interface FileStatus {
-  readonly file: string;
-  read: number;
-  logged: number;
-}
-
 const maxProblems = 20;
 
 /** With `perScope`, a group may be logged once in each scope; otherwise once in all scopes. */
@@ -46,7 +40,7 @@ export const verifyDataset = async (
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
-  const byFile = new Map<string, FileStatus>();
+  const byFile = new Map<string, { readonly file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
@@ -61,9 +55,7 @@ export const verifyDataset = async (
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
     return { rule: problemMakers[outcome]({}, isInvalid).rule, severity: "error", count: counts[outcome] };
   });
-  const files: readonly Readonly<FileStatus>[] = [...byFile.values()].sort((a, b) =>
-    a.file.localeCompare(b.file, "en", { numeric: true }),
-  );
+  const files = [...byFile.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
   return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files };
 };
 
