@@ -17,7 +17,7 @@ export {
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export { openRecords, type RawRecord, type RecordKinds, type Records } from "./records.ts";
-export type { FetchProgress, RemoteAccess } from "./remote.ts";
+export type { RemoteAccess } from "./remote.ts";
 export {
   answerColumns,
   type Container,

@@ -11,14 +11,8 @@ export interface RemoteAccess extends DownloadOptions {
   readonly insecureHttp: boolean;
   /** Redacts a secret in all output. */
   readonly hide: (secret: string) => void;
-  readonly onFetched: (fetched: FetchProgress) => void;
-}
-
-/** `of` is the size if it is known. */
-export interface FetchProgress {
-  readonly name: string;
-  readonly bytes: number;
-  readonly of: number | undefined;
+  /** `of` is the size if it is known. */
+  readonly onFetched: (fetched: { readonly bytes: number; readonly of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
@@ -49,13 +43,13 @@ export const openRemotes = async (access: RemoteAccess) => {
     replies.set(location.name, reply);
     return reply;
   };
-  const readChunks = async function* (name: string, reply: Promise<DownloadReply>): AsyncGenerator<Uint8Array, void> {
+  const readChunks = async function* (reply: Promise<DownloadReply>): AsyncGenerator<Uint8Array, void> {
     const { headers, chunks } = await reply;
     const size = headers["content-length"];
     let bytes = 0;
     for await (const chunk of chunks()) {
       bytes += chunk.length;
-      access.onFetched({ name, bytes, of: size === undefined ? undefined : Number(size) });
+      access.onFetched({ bytes, of: size === undefined ? undefined : Number(size) });
       yield chunk;
     }
   };
@@ -90,7 +84,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       const position = order.findIndex((location) => location.name === name);
       const [reply] = order.slice(position, position + maxFilesAhead).map(request);
       replies.delete(name);
-      return Readable.from(reply === undefined ? [] : readChunks(name, reply));
+      return Readable.from(reply === undefined ? [] : readChunks(reply));
     },
     close: (): void => {
       abort.abort();

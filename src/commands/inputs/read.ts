@@ -7,7 +7,7 @@ import { roundForDisplay } from "../../decimal.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
-import type { FetchProgress } from "../../input/index.ts";
+import type { RemoteAccess } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, printPage, resolveField, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
@@ -21,7 +21,7 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
   readonly typed: InputOptions;
   /** True if the conversion of every value is counted. */
   readonly receipt?: boolean;
-  readonly onFetched?: (fetched: FetchProgress) => void;
+  readonly onFetched?: RemoteAccess["onFetched"];
 }
 
 /** Validates the options of inputs, then returns the function that reads the inputs. @throws Failure of the options */
@@ -76,9 +76,9 @@ export const readInputs = async (
 ): Promise<Dataset> => {
   if (label === undefined) return await (await prepareInputs(context, readOptions))();
   const { update, stop } = context.screen.startProgress(label);
-  const callbacks = {
-    onProgress: ({ bytes, of }: { bytes: number; of: number }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes, of }: FetchProgress) => {
+  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
+    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
+    onFetched: ({ bytes, of }) => {
       const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
       update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
     },
