@@ -74,24 +74,17 @@ export interface DatabaseWaitOptions {
   readonly onUnavailable: (code: string) => void;
 }
 
-export interface OpenedDatabase {
-  readonly database: Database;
-  readonly isNew: boolean;
-  /** True if the file is read-only, so that a temporary copy was opened. */
-  readonly isCopy: boolean;
-}
-
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   readonly make: boolean;
   /** True if nothing is written, so that a read-only file will do. */
   readonly toRead?: boolean;
 }
 
-/** Opens a database; undefined if it has no tables and `make` is false. @throws Failure */
-export const openDatabase = async (
-  schema: DatabaseSchema,
-  options: DatabaseOptions,
-): Promise<OpenedDatabase | undefined> =>
+/**
+ * Opens a database; undefined if it has no tables and `make` is false. A read-only file is opened as a temporary copy
+ * (`isCopy`). @throws Failure
+ */
+export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openServer(schema, options)
     : openFile(schema, options);

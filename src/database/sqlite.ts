@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
@@ -20,7 +20,7 @@ const checkpointDelayMs = 200;
 export const openFile = (
   schema: DatabaseSchema,
   { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
-): OpenedDatabase | undefined => {
+) => {
   const about = { path, title: schema.title };
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
