@@ -1,5 +1,5 @@
 /** Opens the inputs of a command line: files, folders, standard input, pipes and URLs, compressed or not. */
-import { type BigIntStats, closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
@@ -112,10 +112,16 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     // Only these bytes are kept, because all other reads must notice changes.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
+    let last = facts;
     return {
       name,
       bytes: { ...bytes, close: createCloser(descriptor) },
-      touched: detectRewrite(descriptor, facts),
+      async touched() {
+        const now = fstatSync(descriptor, { bigint: true });
+        const isTouched = now.size < last.size || (now.size === last.size && now.mtimeNs !== last.mtimeNs);
+        last = now;
+        return isTouched;
+      },
       isReplaced() {
         const now = tryStat(name);
         return now !== undefined && (now.ino !== facts.ino || now.dev !== facts.dev);
@@ -124,17 +130,6 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
   } finally {
     if (!isInUse) closeSync(descriptor);
   }
-};
-
-/** Returns a function that is true if the file may have been rewritten, not only extended, since its last call. */
-const detectRewrite = (descriptor: number, opened: BigIntStats): (() => Promise<boolean>) => {
-  let { size, mtimeNs } = opened;
-  return async () => {
-    const now = fstatSync(descriptor, { bigint: true });
-    const isTouched = now.size < size || (now.size === size && now.mtimeNs !== mtimeNs);
-    ({ size, mtimeNs } = now);
-    return isTouched;
-  };
 };
 
 const openStream = async (name: string, stream: Readable, options: SpoolOptions): Promise<Source> => {
