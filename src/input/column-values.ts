@@ -1,7 +1,7 @@
 /** Decodes the texts in columns of a Parquet file, and converts rows to JSON. */
 import { isUtf8 } from "node:buffer";
 import { findFault } from "../json/reader.ts";
-import { bomLength, isObject } from "../json/walk.ts";
+import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
@@ -67,12 +67,12 @@ const utf8Decoder = new TextDecoder();
 
 export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
   if (bytes === undefined) return undefined;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = toBuffer(bytes);
   const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
   return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
 };
 
 export const decodeJson = (bytes: Uint8Array | undefined): unknown => {
-  const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = bytes && toBuffer(bytes);
   return text !== undefined && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };

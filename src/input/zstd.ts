@@ -1,6 +1,7 @@
 /** Decompresses zstd in memory, with Node's decoder if there is one, because it is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
+import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
@@ -29,7 +30,7 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
 
 /** Returns the frames with data. Checks all headers first, because a decoder allocates the memory that they claim. */
 const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
-  const bytes = Buffer.from(compressed.buffer, compressed.byteOffset, compressed.byteLength);
+  const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
   let claimed = 0;
   let at = 0;
