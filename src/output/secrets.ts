@@ -111,10 +111,16 @@ const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
-    const patterns = patternsOf(letter);
-    const broken = ends.flatMap((end) => matchEnd(lineBreakPattern, text, end) ?? []);
-    const endsAfter = (start: number) => patterns.flatMap((pattern) => matchEnd(pattern, text, start) ?? []);
-    const next = new Set([...ends, ...broken].flatMap(endsAfter));
+    const next = new Set<number>();
+    for (const end of ends) {
+      for (const start of [end, matchEnd(lineBreakPattern, text, end)]) {
+        if (start === undefined) continue;
+        for (const pattern of patternsOf(letter)) {
+          const after = matchEnd(pattern, text, start);
+          if (after !== undefined) next.add(after);
+        }
+      }
+    }
     if (next.size === 0) return ends.flatMap((end) => matchEnd(truncationPattern, text, end) ?? []);
     ends = [...next];
   }
