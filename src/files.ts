@@ -134,7 +134,6 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
 };
 
-/** Returns the result of `work`, or undefined if it throws. */
 export const ignoreErrors = <Result>(work: () => Result): Result | undefined => {
   try {
     return work();

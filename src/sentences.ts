@@ -9,7 +9,6 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`): str
 
 export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Returns the options of typed values, such as `--best 3`. A value that is undefined or false has no option. */
 export const toOptionArgs = (typed: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.entries(typed).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];

@@ -28,7 +28,6 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;
-  /** The quote that the word does not close, and its index in `raw`. */
   let open: { readonly quote: Quote; readonly at: number } = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {

@@ -24,7 +24,6 @@ export type ConversionResult = { readonly line: string } | { readonly why: Conve
 /** Newlines in JSON are only between values, because strings escape them. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
-/** Converts a call to a JSON list of messages. For a choice, the list has the message of the choice. */
 export const toMessages = (call: RawJson): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };

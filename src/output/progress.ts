@@ -95,7 +95,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** Cells of a bar. A bar of fewer than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 

@@ -141,10 +141,9 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
     printText: (text: string): Promise<void> =>
-      print([terminal.stdout ? safe.text(text) : text], {
-        kind: terminal.stdout ? "lines" : "verbatim",
-        isPaged: false,
-      }),
+      terminal.stdout
+        ? print([safe.text(text)], { kind: "lines", isPaged: false })
+        : print([text], { kind: "verbatim", isPaged: false }),
     printBytes: async (bytes: Uint8Array): Promise<void> => {
       await errorQueue;
       await output.write(bytes);

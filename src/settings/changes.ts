@@ -78,8 +78,7 @@ const findSetting = (typed: string): values.SettingName => {
   throw unknownName(typed);
 };
 
-type CheckLayers = Pick<lookup.Layers, "local" | "windows">;
-const checkSetting = (name: string, value: unknown, layers: CheckLayers): Failure | undefined => {
+const checkSetting = (name: string, value: unknown, layers: Pick<lookup.Layers, "local" | "windows">) => {
   if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
   const where = { setting: name };
@@ -229,10 +228,8 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
-type Renaming = Readonly<Record<"from" | "to", string>>;
-
 /** Renames a profile. Its account stays, so the ledger still finds its groups. @throws Failure `profile-exists` */
-export const renameProfile = async (sources: ChangeSources, { from, to }: Renaming) => {
+export const renameProfile = async (sources: ChangeSources, { from, to }: Record<"from" | "to", string>) => {
   const { host } = sources;
   const { keys, otherProfiles } = findProfile(sources, from);
   lookup.checkProfileName(to, {});

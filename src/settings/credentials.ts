@@ -36,8 +36,6 @@ interface FoundCredential {
   readonly secret?: () => string | Promise<string>;
 }
 
-type CredentialRequest = Readonly<{ origin: string; refused: boolean }>;
-
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, screen } = sources;
   const { hideSecret: hide, notice } = screen;
@@ -119,7 +117,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   /** A refused key's `credential_command` runs again, once per use and origin. @throws Failure `auth`, `usage` */
-  const credential = async (use: CredentialUse, { origin, refused }: CredentialRequest): Promise<Credential> => {
+  const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const resolve = async (): Promise<Credential> => {
       const { secret, from = "", profile, username, failure } = await find(use, origin);
       if (secret === undefined) throw failure;

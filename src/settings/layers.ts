@@ -23,7 +23,6 @@ export interface SettingsSources {
     /** Takes each secret as soon as it is known, so that all output is redacted. */
     readonly hideSecret: (secret: string) => void;
     readonly notice: (sentence: string) => void;
-    /** Takes the problems of files that other users can read. */
     readonly warn: (problem: Problem) => void;
   };
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
