@@ -3,10 +3,7 @@ import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
 
-export interface GlobalFlags extends SettingFlags {
-  readonly local: boolean;
-  readonly debug: boolean;
-}
+export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boolean }>;
 
 type Closable = { close(): Promise<unknown> };
 

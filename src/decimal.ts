@@ -1,10 +1,7 @@
 /** Exact decimal arithmetic on the digits of numbers, because doubles would round prices and costs. */
 
 /** `digits` × 10^-`places`; `places` is never negative. */
-export interface Decimal {
-  readonly digits: bigint;
-  readonly places: number;
-}
+export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
 /** Larger exponents (also negative) or longer numbers are not amounts of money, and would fill a screen with zeros. */
 const [maxExponent, maxSpellingChars] = [40, 100];

@@ -58,14 +58,9 @@ export interface Excerpt {
   readonly isCutAfter: boolean;
 }
 
-export interface FailureLocation {
-  readonly file?: string | undefined;
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
-  readonly setting?: string | undefined;
-  readonly option?: string | undefined;
-  readonly environment?: string | undefined;
-}
+export type FailureLocation = { readonly [Name in "line" | "column"]?: number | undefined } & {
+  readonly [Name in "file" | "setting" | "option" | "environment"]?: string | undefined;
+};
 
 /** The request that failed. The URL has no credentials. `said` is limited in length, but not safe to print. */
 type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;

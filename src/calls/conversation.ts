@@ -31,15 +31,8 @@ export type Part =
   /** Members that no other part shows. */
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
 
-export interface Media {
-  readonly kind: "media";
-  readonly category: string;
-  readonly url: string | undefined;
-  readonly data: string | undefined;
-  /** Such as `image/png` or `wav`. */
-  readonly format: string | undefined;
-  readonly name: string | undefined;
-}
+/** `format` is a type such as `image/png` or `wav`. */
+export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
 /** The messages and choices, undefined if none are recognized, and the value without them, undefined if empty. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
@@ -176,7 +169,7 @@ const toParts = (part: RawJson): readonly Part[] => {
   return [toMedia(part, type) ?? { kind: "said", value: part }];
 };
 
-const toMedia = (part: RawJson, type: string): Media | undefined => {
+const toMedia = (part: RawJson, type: string) => {
   const category = /image|audio|video|file|document/.exec(type)?.[0];
   if (category === undefined) return undefined;
   const body = findValue(part, type) ?? findValue(part, "source") ?? part;
@@ -184,5 +177,6 @@ const toMedia = (part: RawJson, type: string): Media | undefined => {
   const data = textAt(body, "data");
   const name = textAt(body, "filename") ?? textAt(body, "file_id");
   if (url === undefined && data === undefined && name === undefined) return undefined;
-  return { kind: "media", category, url, data, name, format: textAt(body, "media_type") ?? textAt(body, "format") };
+  const format = textAt(body, "media_type") ?? textAt(body, "format");
+  return { kind: "media" as const, category, url, data, name, format };
 };

@@ -17,14 +17,8 @@ export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
-export interface Cost {
-  readonly model: string;
-  /** The amounts for each purpose, such as `prompt`, as written in the call. */
-  readonly parts: readonly { readonly what: string; readonly amount: string }[];
-  readonly unit: string;
-  /** Undefined if an amount is negative or not a number. */
-  readonly total: Decimal | undefined;
-}
+/** `parts` are amounts as written in the call. `total` is undefined if one of them is negative or not a number. */
+export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
 
@@ -104,7 +98,7 @@ export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefi
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
 /** Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them is another currency. */
-export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
+export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const parts = readAmounts(value);
     if (parts.length === 0) return [];
@@ -115,17 +109,17 @@ export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
 
 const costSuffix = "_tokens_total_cost";
 
-const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
+const readAmounts = (value: RawJson) => {
   const amounts = new Map<string, string>();
   const firstKeys = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
-  for (const key of [...firstKeys, ...membersOf(value).map((member) => member.key)]) {
+  for (const key of [...firstKeys, ...value.members.map((member) => member.key)]) {
     const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
     if (amount !== undefined) amounts.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
   }
   return Array.from(amounts, ([what, amount]) => ({ what, amount }));
 };
 
-const addAmounts = (parts: Cost["parts"]): Decimal | undefined => {
+const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined => {
   const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
   const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
   return isValid ? amounts.reduce(addDecimals, zero) : undefined;

@@ -43,8 +43,8 @@ export interface WireObjects {
 }
 
 export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
-type DisplayKey = "name" | "heading" | "align" | "rank" | "hasNames" | "tag";
-export interface ShownColumn<Row> extends Pick<Column<Row>, DisplayKey> {
+
+export interface ShownColumn<Row> extends Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> {
   readonly cell: (row: Row, position: number) => string;
   readonly text: (row: Row, position: number) => string;
 }

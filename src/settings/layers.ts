@@ -7,11 +7,8 @@ import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
 import * as values from "./values.ts";
 
-export type SettingFlags = {
-  readonly profile?: string | undefined;
-  readonly local?: boolean | undefined;
-  readonly data_dir?: string | undefined;
-  readonly store?: string | undefined;
+export type SettingFlags = { readonly local?: boolean | undefined } & {
+  readonly [Name in "profile" | "data_dir" | "store"]?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
 type SettingSource = "command line" | "environment" | "profile" | "default";

@@ -50,9 +50,7 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-export interface SavedFile extends ReturnType<typeof parseDocument> {
-  readonly profiles: ReadonlyMap<string, JsonObject>;
-}
+export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
   const folder = findFolder(host, "settings");
