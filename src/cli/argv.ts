@@ -18,7 +18,6 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   /** Values of options by name, without dashes. The value of a flag is the empty text. */
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
-  /** The root and the nouns above the command. */
   const ancestors: Command[] = [];
   let operands: readonly string[] = [];
   /** The words from the first unknown option on. */
@@ -65,7 +64,6 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
-    // -h and --help print different texts.
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
@@ -85,7 +83,6 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
   for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
 };
 
-/** @throws Failure `invalid-arguments`, `subcommand-missing` */
 const validateArgv = (parsed: ParsedArgv): void => {
   const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;

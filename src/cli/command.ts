@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
 export interface Command {
-  /** The words after `rollcall`, such as `catalog diff`; empty for the program. */
+  /** Such as `catalog diff`; empty for the program. */
   readonly words: string;
   readonly about: string;
   /** A shorter `about` for the help of the noun above. */

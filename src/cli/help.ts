@@ -24,7 +24,6 @@ type NamedKind = readonly [name: string, kind: Kind<unknown>];
 const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  /** Descriptions are next to the terms, or below them in a narrow terminal. */
   const list = (items: readonly Item[]): readonly string[] => {
     const width = Math.max(0, ...items.map(({ term }) => term.length));
     const isWide = columns - width - 4 >= minDescriptionWidth;

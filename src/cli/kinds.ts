@@ -1,18 +1,16 @@
 /** Kinds of options and arguments: parsing, help and choices. */
-
 import type { Failure } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {
   readonly about: string;
-  /** The placeholder of the value; undefined for a flag. */
+  /** Undefined for a flag. */
   readonly placeholder?: string;
   readonly choices?: readonly string[];
   readonly repeatable?: boolean;
   readonly default?: string;
   readonly required?: boolean;
-  /** One letter, without its dash. */
   readonly short?: string;
   /** Heading in the help. `-h` only names the options of a group. */
   readonly group?: string;
@@ -30,7 +28,6 @@ type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name;
 
-/** The values of kinds, by their names in camel case. */
 export type Values<Of extends Kinds> = {
   readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
 };
@@ -80,7 +77,6 @@ export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefine
 
 const isDefined = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
 
-/** A whole number. @param wanted the description of the number in failures */
 export const count = (
   about: string,
   { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
@@ -132,10 +128,8 @@ export const list = (about: string, placeholder: string): Kind<readonly string[]
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
-/** Puts options below a heading of the help. */
 export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 
-/** Makes these options require another option. */
 export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>

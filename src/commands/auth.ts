@@ -97,7 +97,6 @@ export const unansweredKeyProblem = (origin: string, profile: string, setting?: 
   return untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(profile)}\``);
 };
 
-/** Returns the reason why no read can test a key for these uses, and what to do. */
 const untriedReason = (uses: readonly CredentialUse[], profile: string): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
@@ -192,7 +191,6 @@ const status = command({
   },
 });
 
-/** The texts for a person. The JSON has the states. */
 const checkTexts = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";

@@ -94,7 +94,6 @@ export const callsMissing = (
 
 export interface UnreadableCalls {
   readonly ids: readonly string[];
-  /** The failure of the first call. */
   readonly cause: Failure;
   readonly http: FailureDetails["http"];
   readonly requested: number;

@@ -14,7 +14,6 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 
 export interface Tool {
   readonly name: string;
-  /** For the agent: results, units and limits. */
   readonly description: string;
   readonly inputSchema: {
     readonly type: "object";
@@ -22,7 +21,6 @@ export interface Tool {
     readonly required: string[];
     readonly additionalProperties: false;
   };
-  /** True if the tool sends requests to a service. */
   readonly usesService: boolean;
   run(
     sent: ToolArguments,
@@ -32,7 +30,6 @@ export interface Tool {
 
 const maxQuotedLength = 100;
 
-/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
 export const validateArguments = (
   { name, inputSchema }: Pick<Tool, "name" | "inputSchema">,
   sent: ToolArguments,

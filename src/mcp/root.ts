@@ -58,7 +58,6 @@ const openInside = (folder: string, candidate: string) => {
     return {
       /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
       path,
-      /** The path from the root, without links, for the client. */
       name,
       /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
       close(): void {

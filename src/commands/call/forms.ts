@@ -23,7 +23,7 @@ interface SelectedCalls {
   readonly vendorPrefix: string;
 }
 
-/** Prints calls. Returns the failure that ends the run after the output. */
+/** Returns the failure that ends the run after the output. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 const toNames = (id = "") => ({ id, name: id });

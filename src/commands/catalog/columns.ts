@@ -41,10 +41,8 @@ export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0):
 
 const spellModelId = ({ model }: Row): string => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
 
-/** Deprecations are marked this many days before. */
 const warnDays = 30;
 
-/** Marks a past or near deprecation. @param now milliseconds since 1970 */
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
   const [today, soon] = [catalogs.utcDay(now), catalogs.utcDay(now + warnDays * catalogs.dayMs)];
   if (day === undefined || day === null || day > soon) return undefined;

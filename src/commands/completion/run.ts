@@ -12,7 +12,6 @@ export const scripts = { bash, zsh, fish, powershell };
 
 /**
  * Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt.
- *
  * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: the current
  * word after a colon (so that the argument is not empty), then the words before the current word. powershell: the same
  * words in base64, separated by NUL, because PowerShell loses quotes and empty words.

@@ -16,7 +16,6 @@ export interface Finding {
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
   readonly fix?: string | undefined;
-  /** For an error: the code of a run that fails because of it. */
   readonly code?: FailureCode;
   readonly facts?: Facts;
 }
@@ -25,7 +24,6 @@ type Facts = Readonly<Record<string, unknown>> | undefined;
 
 interface CheckContext {
   readonly context: Context;
-  /** Undefined if the settings cannot be read. */
   readonly settings: config.Settings | undefined;
   readonly isOffline: boolean;
   /** Maximum time without bytes from a service. */
@@ -34,7 +32,6 @@ interface CheckContext {
 
 type PendingResults = Promise<readonly Finding[]>;
 
-/** Silences notices and warnings about settings, because the checks report them. */
 export const silence = (context: Context) => {
   const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined };
   return { ...context, screen };
@@ -129,7 +126,6 @@ const checkCredential = async (
     if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
-    // `checkSettings` reports the invalid setting.
     if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
     return toFinding(check, thrown);
   }

@@ -37,7 +37,6 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-/** Success and the error codes, in the order of the exit codes. */
 export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic => {
   const code = isCode(name) ? name : null;
   const exit = code === null ? 0 : exitCodes[code];

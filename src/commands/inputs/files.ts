@@ -25,7 +25,6 @@ export const checkReportFiles = (
 /** The text before the name of the file in a message, and the file. */
 type FileUse = readonly [text: string, file: string | undefined];
 
-/** Returns the files of rejected groups, by the text before their names in messages. */
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
   const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
   return file === undefined ? {} : { "--rejects ": file, "the reasons of --rejects in ": `${file}.reasons` };

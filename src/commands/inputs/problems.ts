@@ -107,7 +107,6 @@ const distinctMessages = (problems: readonly Problem[]): readonly Problem[] => {
   return [...byMessage.values()];
 };
 
-/** Formats positions as file and line. Adds columns if a line has several problems. */
 const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
   const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
@@ -130,7 +129,6 @@ const readExcerpt = async (
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);
   const length = Math.min(bytes.size, offset + windowBytes) - first;
-  // The file may be shorter by now.
   const window = await readRange(bytes, { start: first, length }).catch(() => undefined);
   if (window === undefined) return undefined;
   const at = offset - first;

@@ -19,7 +19,6 @@ import { withExcerpts } from "./problems.ts";
 interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
   readonly settings: Settings;
   readonly typed: InputOptions;
-  /** True if the conversion of every value is counted. */
   readonly receipt?: boolean;
   readonly onFetched?: RemoteAccess["onFetched"];
 }
@@ -155,7 +154,6 @@ export interface Fact {
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-/** Formats the number of unreadable lines, which count as rejected groups; empty for none. */
 export const formatUnreadable = (lines: number): string =>
   lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
 

@@ -78,7 +78,6 @@ const compareKeys = (a: Key, b: Key, direction: number): number => {
 };
 
 interface Selection {
-  /** Numbers of rows. */
   readonly of: number;
   readonly matching: number;
   readonly shown: number;

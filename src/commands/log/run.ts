@@ -32,7 +32,6 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
 
 export type LogRun = Awaited<ReturnType<typeof openRun>>;
 
-/** Validates the options, before anything is read. */
 const openRun = async (context: Context, typed: LogOptions) => {
   const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
@@ -219,7 +218,6 @@ const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send
 
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
-/** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;

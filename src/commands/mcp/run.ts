@@ -51,7 +51,6 @@ interface ToolOffer {
   /** Offered options: none that reads other files, reveals values, writes or waits. */
   readonly options: string;
   readonly note: string;
-  /** Replaces the help of the argument. */
   readonly argument?: { readonly about: string };
   readonly listKey: string;
 }
@@ -160,7 +159,6 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
   const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
   const optionPattern = new RegExp(`--(${options.map(([key]) => key).join("|")})(?![\\w-])`, "g");
-  /** Replaces options by parameters. */
   const toToolText = (text: string): string => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
   const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));

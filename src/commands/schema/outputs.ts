@@ -341,10 +341,7 @@ export const outputs = Object.entries(documents).map(([name, [about, schema, lin
 });
 export type Output = (typeof outputs)[number];
 
-/**
- * Refuses fields that the document of a command cannot have, before the command changes anything.
- * @throws Failure `invalid-option-value`
- */
+/** Refuses fields that the document of a command cannot have. @throws Failure `invalid-option-value` */
 export const checkFields = (command: string, fields: readonly string[]): void => {
   const output = outputs.find(({ name }) => name === command);
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
@@ -354,7 +351,6 @@ export const checkFields = (command: string, fields: readonly string[]): void =>
   throw wrongValue("--fields", unknown, `names such as ${known.slice(0, 5).join(", ")}`, findNearest(unknown, known));
 };
 
-/** Returns the path of a schema file in the package, and the schema. */
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 

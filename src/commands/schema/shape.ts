@@ -33,7 +33,6 @@ export const oneOf = <const Word extends string | number | null>(...words: reado
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
-/** Returns the schema of a document with a list, and the schema of a row. */
 export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
