@@ -21,15 +21,11 @@ const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the dep
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
-
 const catalog = s.open({ data: z.array(catalogModel) });
-
 const catalogRows = <Of extends z.ZodMiniType>(row: Of) => object({ catalogs: list(catalogName), data: list(row) });
-
 const entry = object({ catalog: catalogName, entry: catalogModel });
-
+const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
-
 const models = s.either([
   s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
   about("with --with-prices", catalogRows(priced)),
@@ -47,14 +43,11 @@ const callCounts = {
   ),
 };
 const cost = optionalAbout("sum of known costs; calls: their number", object({ calls: count, usd: nullable(number) }));
-
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
-
 const callSummary = object({
   summary: object({ ...callCounts, missing: about("number of ids without a call", count), cost }),
   groups: about("by operation and model; a call of several models counts for each", list(callGroup)),
 });
-
 const callsRead = s.either([
   about("the reply, with its other keys", s.open({ call })),
   object({ calls: list(call) }),
@@ -63,15 +56,8 @@ const callsRead = s.either([
 
 const comparedCatalog = object({
   catalog: about("null for a file", catalogOrNull),
-  provider: nullable(text),
-  file: nullable(text),
+  ...sameKeys(nullable(text), "provider", "file"),
   as_of: about("time of the catalog; null for a file", nullable(s.time)),
-});
-
-const comparison = object({
-  from: comparedCatalog,
-  to: comparedCatalog,
-  models: object(sameKeys(count, "from", "to", "same", "without_id")),
 });
 
 const change = object({
@@ -90,7 +76,15 @@ const change = object({
   to: s.anything,
 });
 
-const diff = object({ compared: list(comparison), changes: list(change) });
+const diff = object({
+  compared: list(
+    object({
+      ...sameKeys(comparedCatalog, "from", "to"),
+      models: object(sameKeys(count, "from", "to", "same", "without_id")),
+    }),
+  ),
+  changes: list(change),
+});
 
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 
@@ -112,17 +106,10 @@ const costOfModel = object({
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 
-const lock = object({
-  file: text,
-  changed: about("true if the file was rewritten", flag),
-  models: list(object({ catalog: catalogName, id: text })),
-});
-
-const replacement = object({
-  id: text,
-  ...sameKeys(about("US dollars per million tokens", dollars), "prompt", "completion"),
-});
-
+const lockedModels = list(object({ catalog: catalogName, id: text }));
+const lock = object({ file: text, changed: about("true if the file was rewritten", flag), models: lockedModels });
+const pricePerMillion = about("US dollars per million tokens", dollars);
+const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
 const verification = object({
   status: oneOf("verified", "differs"),
   file: text,
@@ -133,8 +120,6 @@ const verification = object({
     list(object({ catalog: catalogName, id: text, replacement: nullable(replacement) })),
   ),
 });
-
-const entryRows = catalogRows(entry);
 
 const useName = oneOf("log", "inference", "calls");
 const code = oneOf(...Object.keys(exitCodes));
@@ -173,8 +158,8 @@ const profile = object({
   keys: about("uses with a saved key", list(useName)),
 });
 
+const renamed = object(sameKeys(text, "from", "to", "account"));
 const deleted = object({ deleted: text, settings: list(text), keys: list(useName) });
-
 const uses = { projects: about("empty: all projects", list(text)), uses: list(useName) };
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
 const key = object({ name: text, ...uses, created: s.time, revoked: about("null if valid", nullable(s.time)) });
@@ -187,7 +172,6 @@ const doctorFinding = object({
   code: optionalAbout("error code of the run, for an error", code),
   facts: optional(s.named(s.anything)),
 });
-
 const worstStatus = about("the worst status of the findings", oneOf("ok", "warning", "error"));
 
 const topic = object({
@@ -242,11 +226,10 @@ const schemaEntry = object({
   file: about("file in the package", text),
   line_file: about("schema of a line of -o jsonl, if it differs", nullable(text)),
 });
-
 const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
 
 const error = object({
-  code: code,
+  code,
   message: text,
   exit_code: oneOf(
     ...Object.values(exitCodes).flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit))),
@@ -271,7 +254,6 @@ const error = object({
 });
 
 const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
-
 const event = s.either([
   object({
     event: oneOf("fetching", "checking", "sending", "following"),
@@ -293,7 +275,6 @@ const event = s.either([
   object({ event: oneOf("warning"), ...s.problemKeys }),
   object({ event: oneOf("file_waiting", "file_moved", "file_rewritten"), file: text }),
 ]);
-
 const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in the rejects file", s.position) });
 
 /** Documents of commands in the order of the help, then shared documents. */
@@ -319,10 +300,7 @@ const documents: s.Outputs = {
   "profile list": ["the profiles that are saved", ...listDocument("profiles", profile)],
   "profile use": ["the profile that is used by default", object({ profile: text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
-  "profile rename": [
-    "the old and new name of the profile, and its account",
-    object(sameKeys(text, "from", "to", "account")),
-  ],
+  "profile rename": ["the old and new name of the profile, and its account", renamed],
   "serve keys add": ["a new key of the local service, which is never shown again", addedKey],
   "serve keys list": ["the keys of the local service", ...listDocument("keys", key)],
   "serve keys revoke": ["the owner of the revoked key", object({ revoked: text })],

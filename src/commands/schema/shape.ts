@@ -58,10 +58,8 @@ export const problemKeys = {
 };
 
 export const problem = object(problemKeys);
-
 const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
-
 /** Problems of an error document, and of `ledger verify`. */
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 

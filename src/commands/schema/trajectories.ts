@@ -13,9 +13,7 @@ const outcomes = object({
 });
 
 const metrics = about("means over all valid groups", s.named(s.number));
-
 const filteredOut = object({ trajectories: count, groups: about("groups without trajectories left", count) });
-
 const inputKeys = {
   unreadable_lines: optionalAbout("each counts as a rejected group", count),
   not_chosen: optionalAbout(
@@ -63,7 +61,6 @@ const log = object({
 });
 
 const readAndRejected = object({ read: count, rejected: count });
-
 const check = object({
   status: oneOf("valid", "invalid"),
   split: nullable(text),
@@ -95,7 +92,6 @@ const convert = object({
 });
 
 const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
-
 const view = s.either([
   object({ status: oneOf("serving"), url: about("has a secret token after #", text) }),
   object({
@@ -138,9 +134,8 @@ const loggedCall = object({
 });
 
 const groups = about("null without files", nullable(groupStandings));
-
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
-
+const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, so not forgotten", count) });
 const ledgerVerify = object({
   status: oneOf("verified", "differs"),
   groups: groupStandings,
@@ -148,13 +143,10 @@ const ledgerVerify = object({
   problems: s.limitedProblems,
 });
 
-const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, so not forgotten", count) });
-
 export type LogDocument = z.infer<typeof log>;
 export type CheckDocument = z.infer<typeof check>;
 export type ConvertDocument = z.infer<typeof convert>;
 export type ViewDocument = z.infer<typeof view>;
-export type LedgerEntry = z.infer<typeof entry>;
 export type LedgerResolved = z.infer<typeof ledgerResolve>;
 export type LedgerVerified = z.infer<typeof ledgerVerify>;
 export type LedgerForgotten = z.infer<typeof ledgerForget>;
