@@ -46,9 +46,7 @@ export const command = <
 ): Command => ({ args: {}, options: {}, above: {}, examples: [], verbs: [], ...declared });
 
 export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
-
 export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
-
 export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);
 
 export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>

@@ -36,7 +36,6 @@ export const globalOptions = {
 };
 
 export type GlobalValues = Values<typeof globalOptions>;
-
 type OptionValues = Pick<ParsedArgv, "given">;
 
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({

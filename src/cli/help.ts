@@ -10,7 +10,6 @@ const screenLines = 23;
 
 /** Columns. A description with less space goes below its term. */
 const minDescriptionWidth = 30;
-
 /** Characters. A longer list of verbs becomes `<verb>`. */
 const maxVerbsLength = 20;
 
@@ -60,7 +59,6 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
 };
 
 const countLines = (text: string): number => text.split("\n").length - 1;
-
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const verbItems = (command: Command): readonly Item[] => {

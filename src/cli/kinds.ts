@@ -57,25 +57,23 @@ export const custom = <Value>(
 export const text = (about: string, placeholder = "text"): Kind<string | undefined> =>
   custom(about, placeholder, (word) => word);
 
-export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<Exclude<Value, undefined>> => ({
+export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<NonNullable<Value>> => ({
   ...required(kind),
   required: false,
   default: defaultValue,
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
 
-export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefined>> => ({
+export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => ({
   ...kind,
   required: true,
   parse: (words, name) => {
     const value = kind.parse(words, name);
-    if (isDefined(value)) return value;
+    if (value !== undefined && value !== null) return value;
     // A defect, because `check` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });
-
-const isDefined = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
 
 export const count = (
   about: string,
@@ -129,7 +127,6 @@ export const list = (about: string, placeholder: string): Kind<readonly string[]
 });
 
 export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
-
 export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
@@ -143,9 +140,8 @@ export const parseKinds = <Of extends Kinds>(
   Object.fromEntries(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
       const words = typed(name);
-      if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
+      if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0)
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
-      }
       const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
       if (words.length > 0 && conflict !== undefined)
         throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);
