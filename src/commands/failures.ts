@@ -26,9 +26,6 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
 export const refusedOnTerminal = (what: string, hint: string): Failure =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
-export const optionMissing = (first: string, second: string, hint: string): Failure =>
-  new Failure("usage", "option-missing", `missing option: ${first} or ${second}`, { hint });
-
 export const ledgerDiffers = (
   facts: Verification["counts"] & Pick<Verification, "isInvalid">,
   details: FailureDetails,
@@ -54,7 +51,10 @@ export const ledgerDiffers = (
 const rerunHint =
   "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
 
-export const resolveHint = `check whether the service has the groups: if so, pass --assume-logged; if not, --resend; or, ${rerunHint}`;
+export const resolutionMissing = (): Failure =>
+  new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
+    hint: `check whether the service has the groups: if so, pass --assume-logged; if not, --resend; or, ${rerunHint}`,
+  });
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;

@@ -36,9 +36,8 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
 
 /** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
-  const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
-  if (!assumeLogged && !resend) throw failures.optionMissing(first, second, failures.resolveHint);
+  if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
   const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
   const missing = typed.id.filter((id) => !unknown.has(id));
@@ -115,11 +114,9 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
-  const isBound = since !== undefined || until !== undefined;
-  const none = isBound
-    ? "no calls were logged in this period"
-    : `the ledger has no calls${allDestinations ? "" : " of this destination"}`;
-  if (calls.length === 0) context.screen.notice(none);
+  const none = `the ledger has no calls${allDestinations ? "" : " of this destination"}`;
+  if (calls.length === 0)
+    context.screen.notice((since ?? until) === undefined ? none : "no calls were logged in this period");
   const document = { calls: calls.slice(0, limit) };
   await printObjects(context.screen, document, {
     member: "calls",
