@@ -12,8 +12,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
-const exampleUrl = "https://api.example.com";
-const exampleOption = `--base-url ${exampleUrl}`;
+const exampleOption = "--base-url https://api.example.com";
 
 const login = command({
   words: "auth login",
@@ -34,7 +33,7 @@ const login = command({
     const plan = await config.planLogin({ ...context, flags }, { only, username, withToken });
     const { profile } = plan.settings;
     let uses: readonly CredentialUse[] = [];
-    let state: CredentialTest["state"] = "untried";
+    let state: KeyState = "untried";
     // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, plan, uses.length > 0);
@@ -102,12 +101,9 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
-interface CredentialTest {
-  /** `unclear`: the failure does not show if the service accepts the credential. */
-  readonly state: "taken" | "untried" | "refused" | "unclear";
-  readonly use?: CredentialUse;
-  readonly failure?: Failure;
-}
+/** The states of the JSON, as texts. `unclear`: the failure does not show if the service accepts the credential. */
+const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
+type KeyState = keyof typeof keyStates;
 
 /** No call has this id, but the answer shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
@@ -117,7 +113,7 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
-): Promise<CredentialTest> => {
+): Promise<{ readonly state: KeyState; readonly use?: CredentialUse; readonly failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
@@ -184,14 +180,12 @@ const status = command({
       const message = `no key in profile ${profile} for ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
-    const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && checkTexts[row.check] };
+    const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check } : {}) };
     await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
     if (firstFailure !== undefined) throw firstFailure;
   },
 });
-
-const checkTexts = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 
