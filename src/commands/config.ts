@@ -83,9 +83,8 @@ const saveChange = async (
     const unset = inProfile("rollcall config unset log_base_url", profile);
     screen.notice(`\`rollcall log\` sends to log_base_url of the profile; to send to base_url, run \`${unset}\``);
   }
-  if (names.includes("credential_command")) {
+  if (names.includes("credential_command"))
     screen.notice("when a request needs a key, rollcall runs credential_command as your user");
-  }
 };
 
 const unset = command({

@@ -11,8 +11,7 @@ const list = command({
   about: "list the profiles with their URLs and keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
-    const rows = saved.listProfiles(context).map(({ settings: _, ...row }) => row);
-    const document = { profiles: rows };
+    const document = { profiles: saved.listProfiles(context).map(({ settings: _, ...row }) => row) };
     await printObjects(context.screen, document, {
       member: "profiles",
       columns: {

@@ -6,7 +6,6 @@ import { invalidOptionValue } from "../failures.ts";
 import { inputChanged } from "../input/index.ts";
 
 export type OpenRootFile = ReturnType<typeof openRoot>;
-
 export type RootFile = ReturnType<OpenRootFile>;
 
 /** Returns a function that opens a file by its path from the root, or by an absolute path into it. */
@@ -42,7 +41,6 @@ const isInside = (folder: string, path: string): boolean => {
 
 /** O_NONBLOCK: opening a pipe does not wait for its writer. */
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
 const descriptorFolder = "/proc/self/fd";
 
 const openInside = (folder: string, candidate: string) => {

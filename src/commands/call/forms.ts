@@ -44,9 +44,8 @@ export const createCallFilter = (
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;
-  if ((reward ?? rewardFrom) !== undefined && as !== "trajectory") {
+  if ((reward ?? rewardFrom) !== undefined && as !== "trajectory")
     throw requiredOptionMissing(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
-  }
   if (typed.list) return listForm;
   if (typed.summary) return summaryForm;
   if (typed.path !== undefined) return valueForm(traced.parsePath(typed.path, "--path"));
@@ -128,10 +127,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
 type ListedCall = ReturnType<typeof toListedCall>;
 
 const listColumns = {
-  id: 0,
-  status: 0,
-  op: 2,
-  model: 3,
+  ...{ id: 0, status: 0, op: 2, model: 3 },
   started_at: { rank: 4, heading: "started" },
   seconds: { rank: 5, heading: "s", align: "right" },
   exception: 1,

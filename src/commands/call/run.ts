@@ -30,7 +30,8 @@ const maxFailedInARow = 8;
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;
-  const typedIds = typed.callId.map(parseCallId);
+  const typedIds = typed.callId.map((word) => word.trim());
+  if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
@@ -101,12 +102,6 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
 const exceptionsNote =
   "; exceptions of groups are not calls (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
 
-const parseCallId = (word: string): string => {
-  const id = word.trim();
-  if (id === "") throw wrongValue("<call-id>", word, "a call id");
-  return id;
-};
-
 /** Yields the ids, and the ids from stdin for the first `-`. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
@@ -137,7 +132,6 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
 }
 
 type ReadResult = ReadCall | UnreadableCall;
-
 type UnreadableCall = { readonly id: string; readonly failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
@@ -164,14 +158,11 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
 
 const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as const;
 
-interface Counts {
-  requested: number;
-  filteredOut: number;
+type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
-  failedInARow: number;
-  stopped: UnreadableCalls["stopped"];
   readonly running: string[];
-}
+  stopped: UnreadableCalls["stopped"];
+};
 
 const countResult = (counts: Counts, result: ReadResult): void => {
   counts.requested++;

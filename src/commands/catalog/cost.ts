@@ -29,12 +29,8 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, countsImagesAndRequests }), today));
-  rows.sort(
-    (a, b) =>
-      Number(a.ended) - Number(b.ended) ||
-      catalogs.compareCosts(a, b) ||
-      catalogs.compareCodeUnits(a.id ?? "", b.id ?? ""),
-  );
+  const byId = (a: CostRow, b: CostRow) => catalogs.compareCodeUnits(a.id ?? "", b.id ?? "");
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");

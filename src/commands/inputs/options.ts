@@ -35,7 +35,6 @@ export const strictnessOptions = cli.inGroup("checks", {
 });
 
 export const followDefaults = { every: "30s", groupIdle: "5m" } as const;
-
 export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key");
 
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &

@@ -10,7 +10,6 @@ import { formatCommandLine } from "../../shell-words.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
-
 const maxShownPerRule = 3;
 const maxPositions = 6;
 

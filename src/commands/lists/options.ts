@@ -4,7 +4,6 @@ import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
-
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
 const parseDurationMs = (value: string): number | undefined => {
@@ -105,7 +104,6 @@ export const filterOptions = cli.inGroup("filters", {
 });
 
 export const limitOption = cli.count("only the first n entries", { wanted: "a whole number of at least 1" });
-
 export const orderOptions = cli.inGroup("order", {
   sort: cli.list("columns to sort by; -column for descending order", "columns"),
   limit: limitOption,
@@ -120,7 +118,6 @@ export const sourceOptions = {
 } satisfies cli.Kinds;
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
-
 export const patternArgument = cli.text("text in the id or name, or a glob over the id such as 'qwen*'");
 
 export type TypedFilter = cli.Values<typeof filterOptions>;

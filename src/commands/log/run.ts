@@ -118,13 +118,9 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
         if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
         else context.screen.notice(text);
       },
-      onRead: (bytes) => {
-        state.bytes = bytes;
-        meter.show(state);
-      },
+      onRead: (bytes) => meter.show(Object.assign(state, { bytes })),
       onProgress: (progress) => {
-        state.groups = progress.groups;
-        meter.show(state);
+        meter.show(Object.assign(state, { groups: progress.groups }));
         delivery.onProgress(progress);
       },
     })
@@ -206,12 +202,10 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
 };
 
 const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send.DeliverOptions["ledger"]> => {
-  const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
-  if (typed.dryRun && connect.hasNoLogUrl(settings)) return undefined;
-  if (noLedger) return undefined;
-  const location = await settings.ledgerLocation(ledger);
-  if (location !== undefined) return { ...location, require };
+  if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
+  const location = await settings.ledgerLocation(typed.ledger);
+  if (location !== undefined) return { ...location, require: typed.requireLedger };
   // The local service needs the data folder too, so --ledger would not help.
   throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
@@ -227,12 +221,9 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
     throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
   }
   const [file, ...others] = typed.file;
+  const second = others.length > 0 ? "several files" : "standard input";
   if (file === undefined || file === "-" || others.length > 0)
-    throw contradiction(
-      "--follow",
-      others.length > 0 ? "several files" : "standard input",
-      "--follow needs exactly one file",
-    );
+    throw contradiction("--follow", second, "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

@@ -39,9 +39,7 @@ interface Server {
 }
 
 type VerbResult = Awaited<ReturnType<typeof runVerb>>;
-
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
-
 type Schemas = mcp.Tool["inputSchema"]["properties"];
 
 interface ToolOffer {
@@ -205,7 +203,6 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
 
 /** Retries are short, because an agent gives up after a minute and can retry itself. */
 const defaults = { max_wait: "10s" };
-
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
 /** Runs a verb. The returned `screen` redacts the secrets of the run. */
@@ -272,9 +269,8 @@ const formatBounded = (value: RawJson, bounds: Bounds): string => {
   const { kind, json } = value;
   const { maxTextLength, maxEntries, maxLevels } = bounds;
   if (kind === "text") return json.length <= maxTextLength ? json : formatText(value.text, maxTextLength);
-  if (kind !== "list" && kind !== "object") {
+  if (kind !== "list" && kind !== "object")
     return json.length <= maxTextLength ? json : formatOmission(`${json.length} digits`);
-  }
   if (maxLevels === 0) return formatOmission(`${json.length} characters`);
   const inner = { ...bounds, maxLevels: maxLevels - 1 };
   const parts = [

@@ -25,17 +25,14 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
     ...{ of: entries.length, matching: matching.length, shown: rows.length, noun: "models" },
     ...{ pattern, emptyText: "the service lists no models" },
   });
-  const shownPositions = rows.map(({ model }) => model.position);
-  const wire = { bytes, member: "data", shownPositions };
+  const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
 
 export const readModels = async (context: Context, settings: Settings): Promise<ReplyList> => {
   const client = await openClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
-  if (models.hasMore) {
-    context.screen.notice("these models are only the first page of the service's list (has_more)");
-  }
+  if (models.hasMore) context.screen.notice("these models are only the first page of the service's list (has_more)");
   noteNulls(context.screen, models, "the list of models");
   return models;
 };

@@ -11,7 +11,6 @@ export type Outputs = Readonly<Record<string, readonly [about: string, schema: S
 
 /** Returns a schema that the JSON Schema has once, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
-
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
 export const text = z.string();
