@@ -71,7 +71,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location });
-    if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name }, undefined);
+    if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name });
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition): void => {

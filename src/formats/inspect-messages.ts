@@ -1,15 +1,7 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import {
-  listUnlessEmpty,
-  literal,
-  type OutputJson,
-  objectFrom,
-  rawLiteral,
-  toText,
-  unindentJson,
-} from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawJson, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 export const readMessages = (run: FormatRun, sample: Value) => {
@@ -99,7 +91,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
   const toArguments = (value: Value): OutputJson => {
     if (value.isText) return resolved(value);
     const { raw, sources } = json(value);
-    return sources.length === 1 ? toText(value) : literal(unindentJson(raw), ...sources);
+    return literal(unindentJson(raw), ...sources);
   };
   const fn = { name, arguments: args === undefined ? "{}" : toArguments(args) };
   return { id: call.get("id"), type, function: fn };
@@ -126,7 +118,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   if (text === undefined || type === undefined)
     return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
-  return { content: rawLiteral(raw, [...sources, type]), reasoning };
+  return { content: rawJson(raw, [...sources, type]), reasoning };
 };
 
 const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
@@ -174,7 +166,7 @@ const openAttachments = (sample: Value) => {
   const resolved = (value: Value): OutputJson => {
     if (value.isScalar && isLong(value)) return value;
     const { raw, sources } = json(value);
-    return sources.length === 1 ? value : rawLiteral(raw, sources);
+    return sources.length === 1 ? value : rawJson(raw, sources);
   };
   return { find, json, resolved };
 };

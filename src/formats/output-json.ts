@@ -32,10 +32,10 @@ export type OutputJson = Value | Literal | RecordObject | PlainObject | readonly
 
 export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): OutputJson => {
   const present = sources.filter((value) => value !== undefined);
-  return rawLiteral(JSON.stringify(data), present);
+  return rawJson(JSON.stringify(data), present);
 };
 
-export const rawLiteral = (json: string, sources: readonly Value[]): OutputJson => new Literal(json, sources);
+export const rawJson = (json: string, sources: readonly Value[]): OutputJson => new Literal(json, sources);
 
 /** Returns a text unchanged, and any other value as JSON in a string, such as the arguments of a call. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));

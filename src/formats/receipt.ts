@@ -74,7 +74,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     addRecord(
       format: Format,
       { value, file }: Pick<SourceRecord, "value" | "file">,
-      rollouts: readonly Rollout[] | undefined,
+      rollouts?: readonly Rollout[],
     ): void {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {

@@ -118,7 +118,7 @@ const matchFormats = async (
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
-    const first =
+    const first: AsyncIterable<FirstRecord> =
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
         : // All formats that read a container have the same kind of records in it.
@@ -180,11 +180,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
 }
 
 /** Yields only the first record if reading it is faster than reading all. */
-async function* readRawRecords(
-  source: input.Source,
-  records: input.RecordKinds,
-  maxUnpackedBytes: number,
-): AsyncGenerator<FirstRecord, void> {
+async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
   if (first !== undefined) yield first;
