@@ -4,23 +4,11 @@ import type { Host } from "../host.ts";
 import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
 import { pluralize } from "../sentences.ts";
 import { convertFiles, openDocuments } from "./convert-files.ts";
-import type { Format, FormatOptions } from "./format.ts";
+import type { FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
 import { listRecordMappings, openFiles } from "./origin.ts";
 import { openReceipt, type Receipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
-
-export interface Conversion {
-  readonly formats: readonly { readonly format: Format; readonly files: number }[];
-  /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
-  readonly rewardFrom: string | undefined;
-  /** Each note with its number of rollouts or values. */
-  readonly notes: ReadonlyMap<string, number>;
-  readonly recordProblems: Problems;
-  /** The number of records that are not JSON and whose group is unknown. Each counts as a group. */
-  readonly unreadableRecords: number;
-  readonly receipt: Receipt | undefined;
-}
 
 export interface ConvertibleInputs extends OpenedInputs {
   readonly host: Host;
@@ -29,16 +17,14 @@ export interface ConvertibleInputs extends OpenedInputs {
   readonly skipsDigests?: boolean;
 }
 
-export interface ConvertedInputs {
-  readonly sources: readonly Source[];
-  readonly conversion?: Conversion | undefined;
-  readonly others: readonly string[];
-}
+export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
+
+export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
 /** Converts each input in its own format. The converted sources come first. */
-export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
+export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);
@@ -81,10 +67,12 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
+      /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
       rewardFrom: rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",
       // Copied, because records that are converted again to locate a problem do not count.
       notes: new Map(run.notes),
       recordProblems: run.problems,
+      /** Records that are not JSON and whose group is unknown. Each counts as a group. */
       unreadableRecords,
       receipt,
     },

@@ -4,6 +4,7 @@ import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
+  /** Changed: written in another form, or repeated by a written value. Carried: written with its bytes. */
   readonly list: "left_out" | "changed" | "carried";
   /** The reason, or the path of the converted value in a trajectory, an exception or a group. */
   readonly text: string;
@@ -11,8 +12,6 @@ interface Outcome {
 
 /** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
 type ValueCount = Outcome & { readonly file: string; readonly path: string; count: number };
-
-type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, keyof Outcome> & Readonly<Record<Name, string>>;
 
 export interface RecordMapping {
   readonly file: string;
@@ -23,19 +22,11 @@ export interface RecordMapping {
   readonly trajectory: number | null;
 }
 
-/** The counts of a run. Leaves are scalars, and empty arrays and objects. */
-export interface ReceiptData {
-  readonly format: string;
-  readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
-  readonly left_out: readonly NamedCount<"reason">[];
-  /** Values that are written in another form, or that repeat a written value. */
-  readonly changed: readonly NamedCount<"to">[];
-  readonly carried: readonly NamedCount<"to">[];
-}
-
 const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
+
+export type ReceiptData = ReturnType<Receipt["data"]>;
 
 export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   const formats = new Set<string>();
@@ -115,7 +106,8 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
       }
       outcomes.clear();
     },
-    data(): ReceiptData {
+    /** Returns the counts of leaves, which are scalars, and empty arrays and objects. */
+    data() {
       const [changed, carried, rest] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
       const left_out = rest.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
       const placed = sumCounts(changed) + sumCounts(carried);

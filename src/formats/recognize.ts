@@ -1,6 +1,5 @@
 /** Finds the formats of inputs by their first records. */
 import { dirname, join } from "node:path";
-import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import type { ConvertibleInputs } from "./convert.ts";
@@ -8,14 +7,7 @@ import type { Format, FormatOptions } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
-interface RecognizedInput {
-  readonly source: input.Source;
-  readonly formats: readonly Format[];
-  /** The facts for the error if the file has no format. */
-  readonly rejection?: RuleData<"not-json"> | undefined;
-  /** The kind of a file whose format is unknown, because nothing in it can be read. */
-  readonly damagedKind?: "text" | input.Container | undefined;
-}
+type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 
 export const ownFormat: Format = {
   name: "rollcall",
@@ -56,7 +48,7 @@ const recognizeInput = async (
   source: input.Source,
   given: Format | undefined,
   { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
-): Promise<RecognizedInput> => {
+) => {
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, sniffed] = [input.findContainer(head), input.sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
@@ -74,7 +66,9 @@ const recognizeInput = async (
   const columns = row && { unreadable: "its columns fit no format", instead: input.columnAdvice(row, hasReward) };
   const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
-  const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  /** The kind of a file whose format is unknown, because nothing in it can be read. */
+  const damagedKind: keyof input.RecordKinds | undefined =
+    formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection, damagedKind };
 };
 
