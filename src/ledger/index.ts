@@ -1,4 +1,7 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
+import type { DatabaseLocation, DatabaseWaitOptions } from "../database/index.ts";
+import type { Ledger } from "./ledger.ts";
+
 export {
   type Entry,
   type EntryCounts,
@@ -14,17 +17,17 @@ export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.
 export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";
 
-type LedgerModule = typeof import("./ledger.ts");
-type RunLedgerModule = typeof import("./run-ledger.ts");
-
 /** Opens the ledger of a command; undefined if it does not exist. @throws as `openDatabase` */
-export const openExistingLedger: LedgerModule["openExistingLedger"] = async (location, options) =>
-  await (await import("./ledger.ts")).openExistingLedger(location, options);
+export const openExistingLedger = async (
+  location: DatabaseLocation,
+  options: DatabaseWaitOptions & { readonly toRead: boolean },
+): Promise<Ledger | undefined> =>
+  await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
 
 /** Opens the ledger of a run. @throws Failure `ledger-missing`; as `openDatabase` */
-export const openRunLedger: RunLedgerModule["openRunLedger"] = async (options, target) =>
+export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (options, target) =>
   await (await import("./run-ledger.ts")).openRunLedger(options, target);
 
 /** Examines the ledger in a file without changing it; undefined if it does not exist. @throws Failure `storage` */
-export const examineLedger: LedgerModule["examineLedger"] = async (path) =>
+export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

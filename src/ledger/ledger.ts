@@ -5,7 +5,6 @@ import {
   type DatabaseLocation,
   type DatabaseOptions,
   type DatabaseSchema,
-  type DatabaseWaitOptions,
   examineFile,
   openDatabase,
   type Statement,
@@ -92,12 +91,6 @@ export const openLedger = async (
   const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
   return makeLedger(database, { created: isNew, writer, now });
 };
-
-/** Requests in flight of dead runs become unknown. */
-export const openExistingLedger = async (
-  location: DatabaseLocation,
-  options: DatabaseWaitOptions & { readonly toRead: boolean },
-): Promise<Ledger | undefined> => await openLedger(location, { ...options, make: false, recovers: true });
 
 /** `read_only_sql_transaction` and `insufficient_privilege`. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
