@@ -153,8 +153,7 @@ const findList = async (bytes: Bytes, { start, line }: Position): Promise<Positi
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
   if (head[open] !== json.openBracket || head[json.skipWhite(head, open + 1)] !== json.openBrace) return undefined;
-  const lineNumber = head.subarray(0, open).reduce((sum, byte) => sum + (byte === json.newline ? 1 : 0), line);
-  return { start: start + open + 1, line: lineNumber };
+  return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
 /** Yields the elements of an array and of the arrays after it. A damaged array ends with an unreadable record. */
