@@ -1,6 +1,5 @@
 /** Reads the key that puts trajectories into one group. */
 import { hash } from "node:crypto";
-import type { JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
@@ -49,9 +48,9 @@ export const rankGroupKey = (name: string): number => {
 
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory: JsonValue, report: Report): string | undefined => {
+  return (trajectory: json.JsonValue, report: Report): string | undefined => {
     for (const path of paths) {
-      const key = path.reduce<JsonValue | undefined>(enterStep, trajectory);
+      const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
       if (key !== undefined && kindAt(key.text, key.node) !== Kind.null) return formatKey(key);
     }
     if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
@@ -59,7 +58,7 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
   };
 };
 
-const enterStep = (value: JsonValue | undefined, step: string): JsonValue | undefined => {
+const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonValue | undefined => {
   const holder = value && json.expandLeaf(value);
   if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
@@ -68,7 +67,7 @@ const enterStep = (value: JsonValue | undefined, step: string): JsonValue | unde
 const digestDigits = 16;
 
 /** Formats a group key: its JSON, or the digest of an array or object. Keys of different types differ. */
-const formatKey = ({ text, node }: JsonValue): string => {
+const formatKey = ({ text, node }: json.JsonValue): string => {
   const kind = kindAt(text, node);
   const [start, end] = [json.startOf(text, node), json.endOf(text, node)];
   const isUnescapedAscii = json.detailOf(text, node) === end - start - 2;

@@ -126,7 +126,7 @@ const maxPauseMs = 2000;
 
 /** Sends all jobs. If other runs have groups of the jobs, waits for these runs, and sends what they did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
-  const { host, runLedger, maxWaitMs, onWait } = delivery.options;
+  const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
   let takenGroups = sender.removeTakenGroups();
@@ -134,7 +134,8 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
     try {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
-      const groups = Uint32Array.from(delivery.compareGroups(takenGroups).unsent);
+      delivery.compareGroups(takenGroups);
+      const groups = takenGroups.filter((group) => outcomes.outcomeOf(group) === "not_sent");
       if (groups.length === 0) break;
       if (waitingSince === undefined) onWait(await runLedger.readLeaseMs());
       waitingSince ??= host.elapsed();

@@ -80,17 +80,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
     },
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-    /** Sets each group to its prior outcome. Returns the groups to send, and the groups with an unknown outcome. */
-    compareGroups(groups: Iterable<number>) {
-      const unsent: number[] = [];
-      const unknown: number[] = [];
-      for (const group of groups) {
-        const outcome = priorOutcomes.outcomeOf(numberOf(group));
-        outcomes.set(group, outcome);
-        if (outcome === "not_sent") unsent.push(group);
-        if (outcome === "unknown") unknown.push(group);
-      }
-      return { unsent, unknown };
+    /** Sets each group to its prior outcome. */
+    compareGroups(groups: Iterable<number>): void {
+      for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
     /** Returns jobs that resend unknown requests. For a request that cannot be repeated, returns the obstacle by id. */
     planResends() {

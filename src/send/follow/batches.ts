@@ -108,8 +108,9 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
         await finalizeGroup(dataset, group);
         outcomes.extendTo(group + 1);
         if (isValid) {
-          const { unknown } = delivery.compareGroups([group]);
-          if ((!isAfterError && !isStopped && isGroupOpen(group)) || unknown.length > 0) openGroups.push(group);
+          delivery.compareGroups([group]);
+          const isOpen = !isAfterError && !isStopped && isGroupOpen(group);
+          if (isOpen || outcomes.outcomeOf(group) === "unknown") openGroups.push(group);
         } else if (options.onInvalid === "skip") {
           outcomes.set(group, "rejected");
           rejected.push({ group, problems: [] });

@@ -91,9 +91,9 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
   const batches = openBatches(dataset, delivery);
 
-  const catchStop = async (work: () => Promise<void>): Promise<Failure | undefined> => {
+  const catchStop = async (work: Promise<void>): Promise<Failure | undefined> => {
     try {
-      await work();
+      await work;
       return undefined;
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return files.toUnreadable(thrown);
@@ -205,11 +205,11 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   return async (): Promise<FollowedResult> => {
     try {
       await delivery.rejects?.requireWritable(true);
-      const stop = await catchStop(follow);
+      const stop = await catchStop(follow());
       const canContinue = stop === undefined || stop.code === "invalid_input";
       // Complete groups are sent unless the input changed or a second signal came.
       const isSending = canContinue && !host.urgent.aborted && !isInputChanged(stop);
-      const lastStop = isSending ? await catchStop(async () => await batches.sendAll(host.signal.aborted)) : undefined;
+      const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
       return { dataset, result: await finish(stop ?? lastStop) };
     } catch (thrown) {
       await dataset.close();
