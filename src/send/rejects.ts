@@ -60,9 +60,8 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
       if (rejected.length === 0) return;
       const isBegun = reader.countLines() > 0;
       const reasons: string[] = [];
-      await replaceFile(path, { pieces: reader.read(rejected, reasons), isBegun, written, mode });
-      const pieces = [Buffer.from(redact(reasons.join("")))];
-      await replaceFile(reasonsPath, { pieces, isBegun, written, mode });
+      await replaceFile(path, reader.read(rejected, reasons), { isBegun, written, mode });
+      await replaceFile(reasonsPath, [Buffer.from(redact(reasons.join("")))], { isBegun, written, mode });
     },
   };
 };
@@ -82,15 +81,12 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-interface ReplacedContent extends Pick<RejectsOptions, "written"> {
-  readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** True to keep the content, because this run wrote the file before. */
-  readonly isBegun: boolean;
-  readonly mode: number;
-}
-
-/** Replaces a file, so that it is complete at any time. @throws Failure `rejects-exist`, `rejects-unwritable` */
-const replaceFile = async (path: string, { pieces, isBegun, written, mode }: ReplacedContent): Promise<void> => {
+/** Replaces a file, so that it is complete at any time. `isBegun`: keeps the content, which this run wrote. */
+const replaceFile = async (
+  path: string,
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  { isBegun, written, mode }: { isBegun: boolean; written: WrittenFiles; mode: number },
+): Promise<void> => {
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
