@@ -93,8 +93,7 @@ export const destinationFilter = async ({ host }: Context, settings: Settings) =
     return await storeIdentity(await settings.service(), { host });
   };
   const destinationOf = await findDestinations(settings, identifyStore);
-  return (logged: LoggedAt): boolean =>
-    logged.account === account && logged.destination === destinationOf(logged.model);
+  return (logged: LoggedAt) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
 const findDestinations = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {

@@ -42,9 +42,7 @@ const modelField = (name: string, options: FieldOptions): FieldColumn =>
 
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const wordList = {
-  print: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled(),
-};
+const wordList = { print: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
 
 /** A time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
 const unixTime = {

@@ -13,7 +13,7 @@ export const outputFailed = (
   return new Failure("storage", "output-failed", message, { hint, systemCode: code });
 };
 
-export const reportExists = (file: string): Failure =>
-  new Failure("usage", "report-exists", `${file} already exists, and rollcall did not write its present content`, {
-    hint: "choose another file with --report",
-  });
+export const reportExists = (file: string): Failure => {
+  const message = `${file} already exists, and rollcall did not write its present content`;
+  return new Failure("usage", "report-exists", message, { hint: "choose another file with --report" });
+};

@@ -46,10 +46,10 @@ const fileHint = "correct the file, or move it away";
 export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint): Failure =>
   new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
 
-export const profileExists = (profile: string): Failure =>
-  new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, {
-    hint: `choose another name, or run \`rollcall profile delete ${profile}\` first`,
-  });
+export const profileExists = (profile: string): Failure => {
+  const hint = `choose another name, or run \`rollcall profile delete ${profile}\` first`;
+  return new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, { hint });
+};
 
 export const profileBuiltIn = (action: string, hint?: string): Failure =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });

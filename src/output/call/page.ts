@@ -201,8 +201,8 @@ const partSections = (part: calls.Part): readonly Section[] => {
   if (part.kind === "also") return [titled("other fields", formatTree(calls.toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
-  const parsed =
-    (callArguments?.kind === "text" ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
+  const isText = callArguments?.kind === "text";
+  const parsed = (isText ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
   const text = raw.isAbsent(parsed) ? "{}" : formatTree(parsed);
   const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
   const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
