@@ -7,7 +7,7 @@ import { convertFiles, openDocuments } from "./convert-files.ts";
 import type { FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
 import { listRecordMappings, openFiles } from "./origin.ts";
-import { openReceipt, type Receipt } from "./receipt.ts";
+import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 
 export interface ConvertibleInputs extends OpenedInputs {
@@ -43,8 +43,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     return { sources: ownSources, others };
   }
   const groups: ConvertedGroup[] = [];
-  const receipt = hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined;
-  const run = openRun(options, inputs, { receipt, hasSeveralFormats: formats.length + ownSources.length > 1 });
+  const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const converted: Source[] = [];
   let unreadableRecords = 0;
   for (const { format, files } of formats) {
@@ -74,7 +73,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
       unreadableRecords,
-      receipt,
+      receipt: run.receipt && { data: run.receipt.data, records: () => listRecordMappings(groups) },
     },
     others: others.filter((other) => !run.documents.existing.has(other)),
   };
@@ -83,11 +82,9 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
 export type Run = ReturnType<typeof openRun>;
 
 /** Opens the state that all formats of a run share. */
-const openRun = (
-  options: FormatOptions,
-  { sources, host, skipsDigests = false }: ConvertibleInputs,
-  facts: { readonly receipt: Receipt | undefined; readonly hasSeveralFormats: boolean },
-) => {
+const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
+  const { sources, host, skipsDigests = false } = inputs;
   const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewards: new Set<string>() };
-  return { ...state, ...facts, options, host, skipsDigests, documents: openDocuments(sources) };
+  const receipt = options.hasReceipt ? openReceipt() : undefined;
+  return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
 };

@@ -9,7 +9,6 @@ import type { ConvertibleInputs } from "./convert.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 import type { ConvertedFile, ConvertedGroup, RolloutPosition, WrittenRollout } from "./group-lines.ts";
 import { findSource } from "./output-json.ts";
-import type { RecordMapping } from "./receipt.ts";
 import { ConversionError, Value } from "./value.ts";
 
 interface ConvertedInput {
@@ -93,7 +92,8 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
   };
 };
 
-export function* listRecordMappings(groups: readonly ConvertedGroup[]): Generator<RecordMapping, void> {
+/** Lists the numbers of the groups, and of the trajectories in their groups, both from 1, that records became. */
+export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
     for (const { file, record, length } of rollouts) {

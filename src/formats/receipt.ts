@@ -13,22 +13,13 @@ interface Outcome {
 /** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
 type ValueCount = Outcome & { readonly file: string; readonly path: string; count: number };
 
-export interface RecordMapping {
-  readonly file: string;
-  readonly line: number;
-  /** Its number among all groups, from 1. */
-  readonly group: number;
-  /** Its number among the trajectories of its group, from 1; null if it is not a trajectory. */
-  readonly trajectory: number | null;
-}
-
 const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
 export type ReceiptData = ReturnType<Receipt["data"]>;
 
-export const openReceipt = (records: () => Iterable<RecordMapping>) => {
+export const openReceipt = () => {
   const formats = new Set<string>();
   const counts = new Map<string, ValueCount>();
   /** The first outcome of each value, by its id, until `addRecord` counts the values. */
@@ -57,7 +48,6 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     listCounts(list).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
 
   return {
-    records,
     leaveOut,
     /** Sets the target of a value that is not written, because it repeats the value there. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
