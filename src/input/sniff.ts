@@ -13,15 +13,9 @@ export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
 
-interface FileKind {
-  readonly kind: string;
-  /** The bytes at `at` (default: 0), in Latin-1. */
-  readonly bytes: string;
-  readonly at?: number;
-  readonly instead?: string;
-  readonly container?: Container;
-}
+type FileKind = Record<"bytes" | "kind", string> & { at?: number; instead?: string; container?: Container };
 
+/** Kinds of files by their bytes at `at` (default: 0), in Latin-1. */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },

@@ -17,10 +17,7 @@ export interface Bytes {
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
-export interface Position {
-  readonly start: number;
-  readonly line: number;
-}
+export type Position = Readonly<Record<"start" | "line", number>>;
 
 export interface Source {
   /** As given, but a URL without its secrets; `-` for standard input. */

@@ -10,10 +10,7 @@ const searchBytes = 2 ** 16;
 /** Bytes per checksum. Some of these segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
 
-interface Identity {
-  readonly dev: bigint;
-  readonly ino: bigint;
-}
+type Identity = Readonly<Record<"dev" | "ino", bigint>>;
 
 /** Returns undefined if the file does not exist or its folder cannot be read. */
 export const readIdentity = async (path: string): Promise<Identity | undefined> =>

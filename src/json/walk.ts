@@ -6,10 +6,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Byte offsets of a value: of its first byte, and after its last byte. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+export type Span = Readonly<Record<"start" | "end", number>>;
 
 export const quote = 0x22;
 export const backslash = 0x5c;
