@@ -42,22 +42,12 @@ type VerbResult = Awaited<ReturnType<typeof runVerb>>;
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
 type Schemas = mcp.Tool["inputSchema"]["properties"];
 
-interface ToolOffer {
-  readonly words: string;
-  /** Last words of verbs with the same options, from which the agent chooses. */
-  readonly verbs?: readonly string[];
-  /** Offered options: none that reads other files, reveals values, writes or waits. */
-  readonly options: string;
-  readonly note: string;
-  readonly argument?: { readonly about: string };
-  readonly listKey: string;
-}
-
 const filters =
   "--sort --country --only-country --created-since --deprecated --not-deprecated --deprecated-within --feature --free " +
   "--input-modality --output-modality --max-price --min-context --min-output --parameter --quantization";
 
-const offers: readonly ToolOffer[] = [
+/** `verbs` have the same options. `options` has none that reads other files, reveals values, writes or waits. */
+const offers = [
   { words: "models", options: `${filters} --with-prices`, note: "created is in Unix seconds.", listKey: "data" },
   {
     words: "catalog",
@@ -146,7 +136,7 @@ const toSchema = (
 const toOptionArgs = (name: string, value: unknown): readonly string[] =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
-const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> => {
+const createTool = async (offer: (typeof offers)[number], server: Server): Promise<mcp.Tool> => {
   const { verbs = [], note, argument, listKey } = offer;
   const { program, context, hasContent, openFile } = server;
   const words = offer.words.split(" ");
