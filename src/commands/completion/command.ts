@@ -18,6 +18,5 @@ export const complete = command({
   about: "",
   hidden: true,
   args: { shell: required(text("")), typed: repeated("") },
-  run: async (context, request, program) =>
-    await (await import("./run.ts")).printCandidates(context, { ...request, program }),
+  run: async (context, request, program) => await (await import("./run.ts")).printCandidates(context, program, request),
 });

@@ -18,11 +18,8 @@ export const scripts = { bash, zsh, fish, powershell };
  */
 export const printCandidates = async (
   context: Context,
-  {
-    program,
-    shell,
-    typed,
-  }: { readonly program: cli.Program; readonly shell: string; readonly typed: readonly string[] },
+  program: cli.Program,
+  { shell, typed }: { readonly shell: string; readonly typed: readonly string[] },
 ): Promise<void> => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.

@@ -7,11 +7,7 @@ import { reportFormats } from "../../output/index.ts";
 import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
 
-export interface Candidate {
-  readonly text: string;
-  readonly about: string;
-}
-
+export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
 interface ValueRequest {
@@ -90,10 +86,9 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async (request: ValueRequest): Promise<readonly string[]> => {
-  const { name: option, parsed } = request;
-  const { given, command } = parsed;
-  const { words } = command;
+const columnNames = async ({ name: option, parsed }: ValueRequest): Promise<readonly string[]> => {
+  const { given } = parsed;
+  const { words } = parsed.command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
   if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
