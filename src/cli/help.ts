@@ -13,11 +13,7 @@ const minDescriptionWidth = 30;
 /** Characters. A longer list of verbs becomes `<verb>`. */
 const maxVerbsLength = 20;
 
-interface Item {
-  readonly term: string;
-  readonly description: string;
-}
-
+type Item = Readonly<Record<"term" | "description", string>>;
 type NamedKind = readonly [name: string, kind: Kind<unknown>];
 
 const createLayout = (terminalColumns: number) => {

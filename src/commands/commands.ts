@@ -19,10 +19,7 @@ export const commands = command({
       exit_codes: codeTopics.flatMap(({ about, code, exit_codes }) =>
         exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
       ),
-      commands: rows.map((row) => ({
-        ...row,
-        schema: outputs.some(({ name }) => name === row.name) ? row.name : null,
-      })),
+      commands: rows.map((row) => ({ ...row, schema: outputs.find(({ name }) => name === row.name)?.name ?? null })),
     };
     await printObjects(screen, document, {
       member: "commands",

@@ -22,18 +22,13 @@ export interface Tool {
     readonly additionalProperties: false;
   };
   readonly usesService: boolean;
-  run(
-    sent: ToolArguments,
-    signal: AbortSignal,
-  ): Promise<{ readonly texts: readonly string[]; readonly isError: boolean }>;
+  run(sent: ToolArguments, signal: AbortSignal): Promise<Readonly<{ texts: readonly string[]; isError: boolean }>>;
 }
 
 const maxQuotedLength = 100;
 
-export const validateArguments = (
-  { name, inputSchema }: Pick<Tool, "name" | "inputSchema">,
-  sent: ToolArguments,
-): void => {
+export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments): void => {
+  const { name, inputSchema } = tool;
   const { properties } = inputSchema;
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;

@@ -11,9 +11,7 @@ import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
 
-export interface ReadCall extends CallReply {
-  readonly id: string;
-}
+export type ReadCall = CallReply & { readonly id: string };
 
 /** The calls that the filter selects, in the order of the given ids. Iterating reads the calls. */
 interface SelectedCalls {

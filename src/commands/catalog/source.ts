@@ -90,11 +90,7 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catal
   throw wrongValue(option, word, `one of ${formatList(occurring.length === 0 ? usual : occurring)}`, near);
 };
 
-interface ModelName {
-  readonly text: string;
-  /** Default: all catalogs. */
-  readonly catalog?: catalogs.CatalogName;
-}
+type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
 /** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {

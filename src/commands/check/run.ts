@@ -29,9 +29,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
       await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
-  const read = async (
-    options: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "continuesAfterErrors">,
-  ): Promise<Dataset> => {
+  const read = async (options: Partial<Parameters<typeof readInputs>[1]>): Promise<Dataset> => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
       // No input can be opened, or a file of --against cannot. The reports have only the unreadable inputs.

@@ -146,10 +146,7 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };
 
-export interface Fact {
-  readonly name: string;
-  readonly value: string | number;
-}
+export type Fact = Readonly<{ name: string; value: string | number }>;
 
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));

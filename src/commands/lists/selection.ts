@@ -77,15 +77,10 @@ const compareKeys = (a: Key, b: Key, direction: number): number => {
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
-interface Selection {
-  readonly of: number;
-  readonly matching: number;
-  readonly shown: number;
-  readonly noun: string;
-  readonly emptyText: string;
+type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"noun" | "emptyText", string>> & {
   /** Undefined without a pattern, and if other filters apply too. */
   readonly pattern: string | undefined;
-}
+};
 
 export const noteSelection = ({ notice }: Screen, selection: Selection): void => {
   const { of, matching, shown, noun, emptyText, pattern } = selection;
