@@ -1,10 +1,7 @@
 /** `rollcall call`: traced calls of a project (interface 4.3). */
 import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
-const args = {
-  "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")),
-};
-
+const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
 const options = {
   path: text("print one value of each call, such as output.choices[0]", "path"),
   as: choice("format: trajectory (for log), messages or markdown", ["trajectory", "messages", "markdown"], "form"),

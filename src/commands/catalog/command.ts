@@ -5,11 +5,7 @@ import { type Decimal, parseDecimal } from "../../decimal.ts";
 import { outputFile, reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
 
-const listOptions = {
-  ...lists.filterOptions,
-  ...lists.orderOptions,
-  ...cli.inGroup("source", lists.sourceOptions),
-};
+const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
 const diffArgs = { file: cli.repeated("two saved catalogs; or one, compared with the current --catalog") };
 const diffOptions = {

@@ -3,7 +3,6 @@ import { choice, command, flag, repeated, text, type Values, withDefault } from 
 import { formatOptions, groupByOption, outputFile, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
-
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
   receipt: outputFile("write a JSON report of how each input value was converted"),

@@ -9,7 +9,6 @@ const args = {
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
-
 const wholeFileOptions = [
   ...["where", "best", "sample", "shard", "receipt"],
   ...["reward-from", "messages-from", "rewards", "lossy", "histories"],

@@ -3,7 +3,6 @@ import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
-
 const options = {
   "group-by": groupByOption,
   port: port("0"),
