@@ -21,10 +21,7 @@ export interface Command {
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
-export interface Program {
-  readonly root: Command;
-  readonly nouns: Readonly<Record<string, () => Promise<Command>>>;
-}
+export type Program = Readonly<{ root: Command; nouns: Readonly<Record<string, () => Promise<Command>>> }>;
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
   extends Pick<Command, "words" | "about" | "summary" | "changes" | "hidden"> {

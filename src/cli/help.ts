@@ -72,9 +72,8 @@ const verbTerm = (command: Command): string => {
   const { verbs, args } = command;
   const [only, ...others] = verbs;
   const name = commands.lastWord(command);
-  if (only === undefined) {
+  if (only === undefined)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  }
   // A command with only groups of verbs is mainly used without them: `serve`, not `serve keys`.
   if (verbs.every((verb) => verb.verbs.length > 0)) return name;
   if (others.length === 0) return `${name} ${verbTerm(only)}`;

@@ -12,8 +12,7 @@ export const requireConfirmation = async (
   let message = `not confirmed, because stdin is not a terminal: ${action}`;
   if (canAsk(host)) {
     await screen.flushErrors();
-    const answer = await askLine(host, `${action}? [y/N] `);
-    if (/^y(es)?$/i.test(answer ?? "")) return;
+    if (/^y(es)?$/i.test((await askLine(host, `${action}? [y/N] `)) ?? "")) return;
     message = `not confirmed: ${action}`;
   }
   throw new Failure("usage", "not-confirmed", message, { hint: `pass ${option}` });

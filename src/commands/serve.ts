@@ -127,8 +127,7 @@ const addKey = cli.command({
     const uses = use.length === 0 ? credentialUses : use;
     const { keys, createKey } = await openKeys(context, where);
     const { key, digest } = createKey();
-    const isNew = await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined });
-    if (!isNew) {
+    if (!(await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined }))) {
       const hint = `choose another name, or run \`rollcall serve keys revoke ${name}\` first`;
       throw new Failure("usage", "key-exists", `${name} already has a key`, { hint });
     }

@@ -19,7 +19,6 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide the latency, few enough for any service. */
 const defaultConcurrency = 8;
 
-/** Waits between two reads of a running call. */
 const firstWaitMs = 1000;
 const waitGrowth = 1.5;
 const maxReadWaitMs = 15_000;
@@ -93,8 +92,8 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   ];
   if (first === undefined) return;
   throw first.withDetails({
-    problems: others.map(({ code, message, details: { hint } }) => {
-      return { rule: code, severity: "error", message, ...(hint === undefined ? {} : { advice: hint }) };
+    problems: others.map(({ code, message, details }) => {
+      return { rule: code, severity: "error", message, advice: details.hint };
     }),
   });
 };

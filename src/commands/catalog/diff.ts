@@ -97,7 +97,6 @@ const nameSides = (...sides: Pair): readonly string[] => {
 };
 
 const maxNameLength = 20;
-
 /** Keeps the end of a long name, because names of files often begin in the same way. */
 const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;

@@ -19,9 +19,8 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
   const changed = catalogs.writeLock(file, models, screen.safe.json);
-  if (screen.isForProgram) {
+  if (screen.isForProgram)
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
-  }
   const count = pluralize(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };

@@ -5,10 +5,7 @@ import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 
-interface Order<Row> {
-  readonly column: Column<Row>;
-  readonly descending: boolean;
-}
+type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
 /** Parses `--sort <columns>`. `-column` is descending. @throws Failure `invalid-option-value` */
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
@@ -55,9 +52,8 @@ const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key =>
   const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
+  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
     return { value: number, exact: parseDecimal(String(value).trim()) };
-  }
   return (Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value)).toLowerCase();
 };
 

@@ -105,7 +105,6 @@ const costOfModel = object({
   not_stated: about("names of missing prices", list(text)),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
-
 const lockedModels = list(object({ catalog: catalogName, id: text }));
 const lock = object({ file: text, changed: about("true if the file was rewritten", flag), models: lockedModels });
 const pricePerMillion = about("US dollars per million tokens", dollars);
