@@ -56,10 +56,9 @@ const sources: Readonly<Record<string, Source>> = {
   "--project": savedOrUsual("project"),
   "--sort": async (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    return suggestNext(
-      (await columnNames(request)).map((name) => sign + name),
-      request,
-    );
+    const names = await columnNames(request);
+    const signed = names.map((name) => sign + name);
+    return suggestNext(signed, request);
   },
   "--fields": async (request) => suggestNext(await columnNames(request), request),
   "--allow": async ({ parsed: { command } }) =>

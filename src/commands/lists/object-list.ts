@@ -1,4 +1,4 @@
-/** Prints lists of objects of rollcall. Columns without a text of their own are keys of the objects in the JSON. */
+/** Prints lists of objects that rollcall makes. */
 import { type Column, printList, type Screen } from "../../output/index.ts";
 
 interface KeyDisplay<Row>

@@ -145,7 +145,7 @@ export const withNextCommand = (run: LogRun, result: LogResult): Failure | undef
 const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags): readonly string[] =>
   toOptionArgs({ local, profile, baseUrl: base_url, logBaseUrl: log_base_url, insecureHttp: insecure_http });
 
-/** Reports outcomes and retries of requests. @param printsEvents true if the meter, not a notice, prints retries */
+/** @param printsEvents true if the meter, not a notice, prints retries */
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress): void => {

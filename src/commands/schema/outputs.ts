@@ -14,7 +14,6 @@ const { about, count, flag, list, listDocument, nullable, number, object, oneOf,
 const { sameKeys, text } = s;
 
 export const passthroughNote = "as the service sent it, with unknown keys, the spelling of numbers and invalid values";
-
 const inferenceModel = about(`a model, ${passthroughNote}`, InferenceModel);
 const catalogModel = about(`a model, ${passthroughNote}`, CatalogModel);
 const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
@@ -87,7 +86,6 @@ const diff = object({
 });
 
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
-
 const usage = object({
   prompt_tokens: count,
   cached_tokens: about("part of the prompt tokens", count),
