@@ -13,7 +13,6 @@ import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns why a request is refused; undefined if it is accepted. Loopback names are always allowed. */
 export const foreignRequestReason = (
   headers: IncomingHttpHeaders,
   allowHosts: readonly string[],

@@ -75,7 +75,6 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   };
 };
 
-/** Lists the first problems of a rule, or of each rule for `any`. */
 const listFindings = ({ findings, counts }: Findings, rule: string): Findings => {
   const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
   const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
@@ -135,7 +134,6 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-/** Finds the first trajectory with a text, and the characters around it. Null if no trajectory contains it. */
 const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {

@@ -93,7 +93,6 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): n
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group, or reads its logged calls; null for an invalid group, and for stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -135,13 +134,11 @@ export const readGroupHead = (dataset: Dataset, group: number, groupBy: string |
 /** The nested levels of a group in which a message can be the last complete value. */
 const messageDepth = 4;
 
-/** Reads the start of a group that is cut off, or that is not JSON. */
 const readStart = (bytes: Buffer): JsonValue | undefined => {
   const start = closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
   return start && readRoot(start);
 };
 
-/** Returns the start of the first user message, or of the first message. */
 const parsePrompt = (list: JsonValue | undefined): string => {
   let first = "";
   for (const value of elementsOf(list)) {

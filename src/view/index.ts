@@ -75,7 +75,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         });
       }
     },
-    /** Answers the requests in flight, then closes the input. */
     async close(): Promise<void> {
       ending.abort();
       await server.close();

@@ -23,7 +23,6 @@ export const storeQueries = (database: Database) => ({
     return row && toLoggedRequest(row, false);
   },
 
-  /** Finds a trajectory as a call, with the other members of its request and its group. */
   async findCall(project: string, id: string) {
     const uuid = ids.parseId(id);
     if (uuid === undefined) return undefined;

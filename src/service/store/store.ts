@@ -100,7 +100,6 @@ export const openStore = async (
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, { file, newestMs }),
       ...storeQueries(database),
-      /** Throws if the store was deleted or does not answer. */
       check: async (): Promise<void> => {
         if (!database.isUnchanged()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);

@@ -10,7 +10,6 @@ import { useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
   readonly name: string;
-  /** Replaces the name above the chart. */
   readonly caption?: string;
   readonly x: readonly ComponentChildren[];
   readonly y: readonly [name: string, top: string, bottom: string];

@@ -10,7 +10,6 @@ import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 import { alignTokens, TintedText, type Token, tokensOf } from "./tokens.tsx";
 
-/** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
 
 const parseTrajectory = (json = "") => {
@@ -149,7 +148,6 @@ interface ConversationProps {
   readonly turns: readonly Turn[];
   readonly findings?: readonly Finding[];
   readonly isTinted?: boolean;
-  /** The turns of another trajectory, from which differences are marked, and its name. */
   readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
 }
 
@@ -162,13 +160,11 @@ export const Conversation = ({ turns, compared, ...shown }: ConversationProps) =
   return <ol class="conversation">{messages}</ol>;
 };
 
-/** Returns a text that is equal for turns of equal content. */
 const identifyTurn = ({ role, parts }: Turn): string =>
   JSON.stringify([role, ...parts.map((part) => [part.kind, textOfPart(part), part.kind === "media" && part.data])]);
 
 const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
-/** Unfolds all that is folded in a message, or folds it again. */
 const toggleFolds = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folds = [...event.currentTarget.querySelectorAll<HTMLElement>("summary, .more")];
@@ -223,7 +219,6 @@ interface PartsProps {
   readonly parts: readonly Part[];
   readonly tokens?: readonly Token[] | undefined;
   readonly lines?: number;
-  /** The parts of another trajectory, from which differences are marked. */
   readonly others?: readonly Part[] | undefined;
 }
 

@@ -26,7 +26,6 @@ const CopyableText = ({ text, name }: { readonly text: string; readonly name: st
   </span>
 );
 
-/** The position in the input, or the id of a call of the local service. */
 export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) =>
   call === undefined ? (
     <CopyableText text={`${file}:${line}`} name="the file and line" />

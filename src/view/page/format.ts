@@ -9,7 +9,6 @@ const measured = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 const withMinus = (digits: string): string => digits.replace(/^-/, "−");
 
-/** Formats a reward or another measure. A missing value is a dash. */
 export const formatMeasure = (value: number | boolean | null | undefined): string => {
   if (typeof value === "boolean") return String(value);
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
@@ -35,5 +34,4 @@ export const formatSize = (bytes: number): string => {
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 };
 
-/** Formats a time in UTC, to the second. */
 export const formatTime = (time: Date): string => time.toISOString().slice(0, 19).replace("T", " ");

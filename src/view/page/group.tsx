@@ -181,7 +181,6 @@ const useMember = (member: RankedMember | undefined) => {
   return { value, error, parsed: useTrajectory(value) };
 };
 
-/** The common first messages of all trajectories, folded unless they contain the searched text. */
 const CommonMessages = ({ count, member }: { readonly count: number; readonly member: RankedMember | undefined }) => {
   const turns = useMember(member).parsed?.turns(0, count) ?? [];
   const folded = useRef<HTMLDetailsElement>(null);

@@ -11,7 +11,6 @@ export const MarkdownButton = () => {
   );
 };
 
-/** A text with marks on the searched text. */
 export const MarkedText = ({ text }: { readonly text: string }) => {
   const sought = useSearchedText();
   const [first, ...others] = sought === "" ? [text] : text.split(sought);

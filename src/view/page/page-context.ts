@@ -51,7 +51,6 @@ const parseHash = (hash: string): Query => {
   }
 };
 
-/** Shows a query, which replaces the current entry of the history. */
 export const replaceQuery = (query: Query): void => {
   history.replaceState(null, "", linkTo(query));
   dispatchEvent(new HashChangeEvent("hashchange"));

@@ -21,7 +21,6 @@ export const Reward = ({ value }: { readonly value: number | null | undefined })
 
 const maxStripRewards = 16;
 
-/** Draws rewards in ascending order, or an even selection of them. */
 export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }) => {
   const styleOf = useRewardStyle();
   const sorted = rewards.toSorted((a, b) => a - b);
@@ -38,6 +37,5 @@ export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }
   );
 };
 
-/** Formats the reward minus the mean of its group, in standard deviations. */
 export const formatAdvantage = (advantage: number | null | undefined): string =>
   typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";

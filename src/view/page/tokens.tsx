@@ -27,7 +27,6 @@ export const alignTokens = (tokens: readonly Token[], text: string): readonly To
   return end === start ? tokens.slice(first) : undefined;
 };
 
-/** A text or its start, with tinted tokens. Less likely tokens are darker. */
 export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
   let end = 0;
   const spans = [];

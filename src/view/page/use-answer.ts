@@ -36,7 +36,6 @@ const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answe
 
 const data = textOf("data");
 
-/** Undefined for a served page. */
 const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSON.parse(data));
 
 const tokenKey = "rollcall-view-token";
@@ -73,7 +72,6 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
   return value;
 };
 
-/** The event of a request that does not reach the server. */
 export const serverEnded = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
