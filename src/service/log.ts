@@ -1,22 +1,10 @@
 /** Logs trajectories (interface 4.1): stores each as a call and computes the metrics of the request. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
-import type { ValidationItem } from "../contract/log.ts";
-import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup } from "../contract/log.ts";
+import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
-import {
-  childrenOf,
-  elementsOf,
-  findMemberNode,
-  firstByteOf,
-  type JsonValue,
-  openRootReader,
-  parseNode,
-  parseValue,
-  readNumber,
-  spanOf,
-} from "../json/table.ts";
+import * as table from "../json/table.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
   detailError,
@@ -47,17 +35,15 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     }
     const digestOf = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
     const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
-    const earlier = key === undefined ? undefined : await store.findByKey({ project, key });
+    const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // Another request with the same key can be saved at the same time, so `saveRequest` also returns earlier requests.
-    const logged = earlier ?? (await store.saveRequest(request));
-    const { digest = new Uint8Array(), metrics, callIds, isNew } = logged;
+    const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
     }
-    const body = composeObject({ metrics, call_ids: callIds });
-    return { body, storedBytes: isNew ? bytes.length : 0 };
+    return { body: composeObject({ metrics, call_ids: callIds }), storedBytes: isNew ? bytes.length : 0 };
   },
 });
 
@@ -72,7 +58,13 @@ const maxNames = 10_000;
 
 type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
 
-const readJson = openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
+const readJson = table.openRootReader([
+  "messages_and_choices",
+  "additional_histories",
+  "metadata",
+  "logs",
+  "parameters",
+]);
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
@@ -86,29 +78,29 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
   let nextYield = yieldBytes;
-  const yieldTurn = async (value: JsonValue): Promise<void> => {
-    const { end } = spanOf(value);
+  const yieldTurn = async (value: table.JsonValue): Promise<void> => {
+    const { end } = table.spanOf(value);
     if (end < nextYield) return;
     nextYield = end + yieldBytes;
     await new Promise((resolve) => setImmediate(resolve));
   };
-  for (const [group, value] of elementsOf(groups).entries()) {
+  for (const [group, value] of table.elementsOf(groups).entries()) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
     const members = readMembers(value, { loc, unique: ["trajectories"], faults });
     const trajectories = members.get("trajectories");
     if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, parseBounded(value), loc));
     const rewards: number[] = [];
-    for (const [at, trajectory] of elementsOf(trajectories).entries()) {
+    for (const [at, trajectory] of table.elementsOf(trajectories).entries()) {
       if (faults.length >= maxFaults) break;
       if (!isTrajectory(trajectory)) {
         faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
       }
       if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
-      spans.push({ group, ...spanOf(trajectory) });
+      spans.push({ group, ...table.spanOf(trajectory) });
       await yieldTurn(trajectory);
     }
-    tally.addGroup({ rewards, exceptions: elementsOf(members.get("exceptions")).length });
+    tally.addGroup({ rewards, exceptions: table.elementsOf(members.get("exceptions")).length });
     members.delete("trajectories");
     if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
     await yieldTurn(value);
@@ -116,20 +108,21 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   if (split === undefined || faults.length > 0) throw invalidRequest(faults);
   request.delete("split");
   request.delete("trajectory_groups");
-  const name = String(parseValue(split));
+  const name = String(table.parseValue(split));
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
-const isArray = (value: JsonValue | undefined): boolean => value !== undefined && firstByteOf(value) === openBracket;
+const isArray = (value: table.JsonValue | undefined): boolean =>
+  value !== undefined && table.firstByteOf(value) === openBracket;
 
 const readMembers = (
-  object: JsonValue,
+  object: table.JsonValue,
   { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
-): Map<string, JsonValue> => {
-  const members = new Map<string, JsonValue>();
+): Map<string, table.JsonValue> => {
+  const members = new Map<string, table.JsonValue>();
   const repeated = new Set<string>();
-  for (const [key, value] of firstByteOf(object) === openBrace ? childrenOf(object) : []) {
+  for (const [key, value] of table.firstByteOf(object) === openBrace ? table.childrenOf(object) : []) {
     const name = String(key);
     if (unique.includes(name) && members.has(name)) repeated.add(name);
     members.set(name, value);
@@ -141,15 +134,17 @@ const readMembers = (
   return members;
 };
 
-const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
-  composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, spanOf(value))] as const));
+const formatMembers = (members: ReadonlyMap<string, table.JsonValue>): string =>
+  composeMembers(
+    Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, table.spanOf(value))] as const),
+  );
 
-const addTrajectory = (tally: Tally, { text, node }: JsonValue): number => {
-  const at = findMemberNode(text, node, "metrics");
-  const value = at === undefined ? undefined : parseNode(text, at);
+const addTrajectory = (tally: Tally, { text, node }: table.JsonValue): number => {
+  const at = table.findMemberNode(text, node, "metrics");
+  const value = at === undefined ? undefined : table.parseNode(text, at);
   const metrics = isObject(value) ? value : {};
   checkNameCount(Object.keys(metrics).length);
-  const reward = readNumber(text, findMemberNode(text, node, "reward") ?? 0);
+  const reward = table.readNumber(text, table.findMemberNode(text, node, "reward") ?? 0);
   tally.addTrajectory({ reward, metrics });
   checkNameCount(tally.byName.size);
   return reward;

@@ -10,17 +10,7 @@ import {
 } from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
-import {
-  childrenOf,
-  closeTruncated,
-  elementsOf,
-  findAt,
-  type JsonValue,
-  memberAt,
-  parseValue,
-  readRoot,
-  spanOf,
-} from "../json/table.ts";
+import * as table from "../json/table.ts";
 import { isObject, sliceText } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
@@ -61,8 +51,8 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
 };
 
 const readExceptions = (bytes: Buffer): readonly string[] =>
-  elementsOf(memberAt(readRoot(bytes), "exceptions")).map((exception) => {
-    const value = parseRawJson(sliceText(bytes, spanOf(exception)));
+  table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
+    const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
@@ -70,10 +60,10 @@ const readExceptions = (bytes: Buffer): readonly string[] =>
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
 const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
-  const root = readRoot(bytes);
+  const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
-    const value = memberAt(root, key);
-    return value && parseValue(value);
+    const value = table.memberAt(root, key);
+    return value && table.parseValue(value);
   });
   const measures = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
     isNumber(value) || typeof value === "boolean" ? [[name, value] as const] : [],
@@ -83,7 +73,9 @@ const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(measures),
-    messages: elementsOf(memberAt(root, "messages_and_choices")).map((message) => sliceText(bytes, spanOf(message))),
+    messages: table
+      .elementsOf(table.memberAt(root, "messages_and_choices"))
+      .map((message) => sliceText(bytes, table.spanOf(message))),
   };
 };
 
@@ -120,13 +112,13 @@ const maxMemberBytes = 10_000;
 export const readGroupHead = (dataset: Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
-  const root = readRoot(bytes) ?? readStart(bytes);
-  const trajectory = findAt(root, ["trajectories", 0]) ?? root;
-  const members = trajectory === undefined ? [] : [...childrenOf(trajectory)];
-  const small = members.filter(([, value]) => spanOf(value).end - spanOf(value).start <= maxMemberBytes);
-  const values = small.map(([name, value]) => [name, parseValue(value)] as const);
+  const root = table.readRoot(bytes) ?? readStart(bytes);
+  const trajectory = table.findAt(root, ["trajectories", 0]) ?? root;
+  const members = trajectory === undefined ? [] : [...table.childrenOf(trajectory)];
+  const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
+  const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
   return {
-    words: parsePrompt(memberAt(trajectory, "messages_and_choices")),
+    words: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
     key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
   };
 };
@@ -134,15 +126,15 @@ export const readGroupHead = (dataset: Dataset, group: number, groupBy: string |
 /** The nested levels of a group in which a message can be the last complete value. */
 const messageDepth = 4;
 
-const readStart = (bytes: Buffer): JsonValue | undefined => {
-  const start = closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
-  return start && readRoot(start);
+const readStart = (bytes: Buffer): table.JsonValue | undefined => {
+  const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
+  return start && table.readRoot(start);
 };
 
-const parsePrompt = (list: JsonValue | undefined): string => {
+const parsePrompt = (list: table.JsonValue | undefined): string => {
   let first = "";
-  for (const value of elementsOf(list)) {
-    const message = parseValue(value);
+  for (const value of table.elementsOf(list)) {
+    const message = table.parseValue(value);
     if (!isObject(message)) continue;
     const words = shorten(joinText(message.content));
     if (message.role === "user" && words !== "") return words;

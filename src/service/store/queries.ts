@@ -4,7 +4,7 @@ import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** Finds a request by the unique end of its ids, and the span of one of its calls. */
+/** Finds a request by the unique end of its ids. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
@@ -17,9 +17,9 @@ const readBodySql = `
 const pageRows = 10_000;
 
 export const storeQueries = (database: Database) => ({
-  async findByKey(request: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
+  async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.query(sql, [request.project, request.key]);
+    const [row] = await database.query(sql, [project, key]);
     return row && toLoggedRequest(row, false);
   },
 
@@ -90,9 +90,8 @@ export const storeQueries = (database: Database) => ({
     list: async (): Promise<readonly StoredKey[]> =>
       (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
     find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
-      const [row] = await database.query("SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL", [
-        digest,
-      ]);
+      const sql = "SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL";
+      const [row] = await database.query(sql, [digest]);
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
@@ -105,8 +104,8 @@ export const storeQueries = (database: Database) => ({
       return (await database.query(sql, values)).length === 1;
     },
     revoke: async (name: string, now: number): Promise<boolean> => {
-      const sql =
-        "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";
+      const sql = `UPDATE rollcall.access_key SET revoked = ?
+        WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name`;
       return (await database.query(sql, [now, name, now])).length === 1;
     },
   },
@@ -127,7 +126,6 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 /** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
 const parseName = (text: string): string => String(JSON.parse(text));
 
-/** A person's key. */
 export type StoredKey = ReturnType<typeof toStoredKey>;
 
 const toStoredKey = (row: Row) => ({

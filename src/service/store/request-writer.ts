@@ -1,5 +1,4 @@
 /** Writes requests: waiting requests share a transaction, and each is stored once, whichever process stores it. */
-
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
@@ -20,11 +19,11 @@ export interface NewRequest {
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
-/** The limits of a transaction: its requests, and the bytes of their bodies. */
+/** The limits of a transaction. */
 const maxBatchRequests = 256;
 const maxBatchBytes = 32 * 2 ** 20;
 
-/** Parallel transactions. While one waits for the disk, another one is written. */
+/** While one transaction waits for the disk, another one is written. */
 const maxParallelWrites = 2;
 
 interface WaitingRequest {
@@ -108,7 +107,6 @@ const saveInTransaction = async (
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
-/** The answer to a logged request. */
 export type LoggedRequest = ReturnType<typeof toLoggedRequest>;
 
 export const toLoggedRequest = (row: Row, isNew: boolean) => ({

@@ -1,15 +1,7 @@
 /** The store of the local service: one SQL text for a file and for PostgreSQL. */
-
 import { join } from "node:path";
 import { databaseFailed } from "../../database/failures.ts";
-import {
-  type Database,
-  type DatabaseLocation,
-  type DatabaseSchema,
-  type DatabaseWaitOptions,
-  examineFile,
-  openDatabase,
-} from "../../database/index.ts";
+import * as db from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { isDatabaseUrl } from "../../files.ts";
 import { idTimeMs, lastIdMs } from "./ids.ts";
@@ -42,7 +34,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string): 
 ];
 
 /** Each change of the tables raises the version. */
-const storeSchema: DatabaseSchema = {
+const storeSchema: db.DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
   file: {
@@ -65,25 +57,25 @@ const storeSchema: DatabaseSchema = {
 
 export interface StoreLocation {
   readonly dataDir: string;
-  readonly store: DatabaseLocation | undefined;
+  readonly store: db.DatabaseLocation | undefined;
 }
 
-/** Maximum wait for an unavailable database. It is short, because clients of the service retry. */
+/** Short, because clients of the service retry. */
 const maxServerWaitMs = 5000;
 
-/** Maximum wait for other processes that use the file, enough for commits of 50 processes at once. */
+/** Enough for commits of 50 processes at once. */
 const maxLockMs = 30_000;
 
-/** An open store. A saved request is on disk. Each method throws a Failure if the store cannot be used. */
+/** A saved request is on disk. Each method throws a Failure if the store cannot be used. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (
   location: StoreLocation,
-  waiting: Omit<DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
+  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
 ) => {
   const path = storePath(location);
   const serverMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await openDatabase(storeSchema, {
+  const opened = await db.openDatabase(storeSchema, {
     ...location.store,
     ...waiting,
     path,
@@ -112,15 +104,15 @@ export const openStore = async (
   }
 };
 
-const readIdentity = async (database: Database): Promise<string | undefined> =>
+const readIdentity = async (database: db.Database): Promise<string | undefined> =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
 export const storeIdentity = async (
   location: StoreLocation,
-  { host }: Pick<DatabaseWaitOptions, "host">,
+  { host }: Pick<db.DatabaseWaitOptions, "host">,
 ): Promise<string | undefined> => {
   const path = storePath(location);
-  const opened = await openDatabase(storeSchema, {
+  const opened = await db.openDatabase(storeSchema, {
     ...location.store,
     path,
     host,
@@ -134,11 +126,15 @@ export const storeIdentity = async (
   return await readIdentity(database).finally(database.close);
 };
 
-export const examineStore = async (location: StoreLocation, waiting: Pick<DatabaseWaitOptions, "host">) => {
+export const examineStore = async (location: StoreLocation, waiting: Pick<db.DatabaseWaitOptions, "host">) => {
   const path = storePath(location);
   if (isDatabaseUrl(path))
     return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
-  const examined = await examineFile(storeSchema, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
+  const examined = await db.examineFile(
+    storeSchema,
+    path,
+    "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged",
+  );
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
