@@ -1,33 +1,7 @@
 /** Answers queries from a store of groups: the input of the server, or the data of an exported page. */
 import { listSpellings } from "../json/raw-json.ts";
-import type {
-  Answers,
-  Charts,
-  Findings,
-  GroupContent,
-  GroupFacts,
-  GroupRow,
-  GroupRows,
-  PageState,
-  SearchMatch,
-} from "./answers.ts";
+import type { Answers, Findings, GroupFacts, GroupRow, GroupStore, SearchMatch } from "./answers.ts";
 import { allGroups, type Query, type Range, rowsPerPage, type SortKey } from "./query.ts";
-
-export interface GroupStore<Facts extends GroupFacts> {
-  /** Number of groups of the input. */
-  readonly count: number;
-  /** The groups of the page. An exported page can lack some. */
-  readonly groups: readonly Facts[];
-  /** All problems that are listed, and the number of all problems of each rule. */
-  readonly findings: Findings;
-  state(): PageState;
-  charts(): Charts;
-  /** @throws Failure `invalid-filter`, `input-changed` */
-  search(query: Query): Promise<{ readonly has: (group: number) => boolean; readonly searched: GroupRows["searched"] }>;
-  readRow(facts: Facts): Promise<GroupRow>;
-  readContent(group: number): Promise<GroupContent>;
-  readTrajectories(group: number): Promise<readonly string[]>;
-}
 
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;

@@ -15,6 +15,21 @@ export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
 
+/** The input of the server, or the data of an exported page, from which `createAnswers` makes answers. */
+export interface GroupStore<Facts extends GroupFacts> {
+  /** Number of groups of the input, of which an exported page can lack some. */
+  readonly count: number;
+  readonly groups: readonly Facts[];
+  readonly findings: Findings;
+  state(): PageState;
+  charts(): Charts;
+  /** @throws Failure `invalid-filter`, `input-changed` */
+  search(query: Query): Promise<{ readonly has: (group: number) => boolean; readonly searched: GroupRows["searched"] }>;
+  readRow(facts: Facts): Promise<GroupRow>;
+  readContent(group: number): Promise<GroupContent>;
+  readTrajectories(group: number): Promise<readonly string[]>;
+}
+
 /** Progress in bytes of the input (`reading`) or in groups (`measuring`). */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "read";

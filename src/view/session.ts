@@ -16,8 +16,8 @@ import {
   searchGroups,
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
-import { createAnswers, type GroupStore } from "./answer-queries.ts";
-import type { Finding, GroupFacts, RewardScale, Summary, UntrainableReason } from "./answers.ts";
+import { createAnswers } from "./answer-queries.ts";
+import type { Finding, GroupFacts, GroupStore, RewardScale, Summary, UntrainableReason } from "./answers.ts";
 import { drawCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
