@@ -1,5 +1,4 @@
 /** Reads the bodies of requests within limits: the size of each body, and the memory of all bodies. */
-
 import { EventEmitter, once } from "node:events";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
@@ -72,8 +71,7 @@ const findDecompressor = (header: string | undefined): Decompressor | undefined 
     return (bytes, options, done) => void Reflect.apply(zstd, zlib, [bytes, options, done]);
   }
   const accepted = hasZstd ? "gzip, zstd" : "gzip";
-  const message = `unknown Content-Encoding, expected ${accepted} or none`;
-  throw new Refusal(415, message, { "Accept-Encoding": accepted });
+  throw new Refusal(415, `unknown Content-Encoding, expected ${accepted} or none`, { "Accept-Encoding": accepted });
 };
 
 const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: number): Promise<Uint8Array> =>

@@ -75,8 +75,7 @@ export const openService = async (options: ServiceOptions) => {
       warn(unansweredProblem(thrown));
     },
   });
-  const serverName = "the local service";
-  const listening = listen({ app, serverName, address, port, trace, elapsed: host.elapsed });
+  const listening = listen({ app, serverName: "the local service", address, port, trace, elapsed: host.elapsed });
   const server = await listening.catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;

@@ -1,5 +1,4 @@
 /** An operation of the interface: validates a request, then answers it. Each operation has a format of errors. */
-
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
@@ -47,22 +46,20 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 /** Assumed: an error of a call read is an object with the key `reason`. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
-interface RawRequest {
-  readonly caller: Caller;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly bytes: Uint8Array | undefined;
-  readonly idempotencyKey: string | undefined;
-}
-
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly errorFormat: ErrorFormat;
   /** Returns the body of a 200, and the number of bytes that were stored for the first time. @throws Refusal */
-  readonly answer: (request: RawRequest) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
+  readonly answer: (request: {
+    readonly caller: Caller;
+    readonly parameters: Readonly<Record<string, string>>;
+    readonly bytes: Uint8Array | undefined;
+    readonly idempotencyKey: string | undefined;
+  }) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
 }
 
-export const defineOperation = <P extends Schema, B extends Schema, R>(
-  endpoint: Endpoint<P, B, R>,
+export const defineOperation = <P extends Schema, B extends Schema>(
+  endpoint: Endpoint<P, B>,
   errorFormat: ErrorFormat,
   answer: (request: { caller: Caller; parameters: SchemaOutput<P>; body: SchemaOutput<B> }) => Promise<Body>,
 ): Operation => ({
@@ -149,7 +146,7 @@ const shownInput = (input: unknown = null): unknown => {
   }
 };
 
-/** The expected types, and what FastAPI services call them. */
+/** What FastAPI services call the expected types. */
 const expectedTypes: Readonly<Record<string, readonly [type: string, noun: string]>> = {
   string: ["string", "string"],
   number: ["float", "number"],

@@ -1,5 +1,4 @@
 /** Listens for HTTP requests, with limits on headers and time. */
-
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";

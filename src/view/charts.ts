@@ -34,10 +34,7 @@ const countInRanges = (rewards: readonly number[], scale: RewardScale): readonly
   const edges = Array.from({ length: barCount }, (_, at) => edge(at));
   const counts = edges.map(() => 0);
   for (const reward of rewards) {
-    const at = Math.max(
-      0,
-      edges.findLastIndex((start) => reward >= start),
-    );
+    const at = edges.findLastIndex((start) => reward >= start);
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count, at) => ({

@@ -1,5 +1,4 @@
 /** The HTML document of the page, and its export to one file with all data, which makes no request. */
-
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -42,15 +41,11 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-interface ExportOptions {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly safe: (json: string) => string;
-  readonly signal: AbortSignal;
-}
-
-/** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
+/** Makes the page of an input as one file. `at`: ms since 1970. @throws Failure `input-changed`; the signal's reason */
+export const exportPage = async (
+  input: ViewInput,
+  { at, safe, signal }: { readonly at: number; readonly safe: (json: string) => string; readonly signal: AbortSignal },
+) => {
   const { dataset } = input;
   const { store, measure } = openSession(input);
   await measure(signal);
@@ -96,21 +91,16 @@ export const requirePageFile = (file: string): void => {
     throw invalidOptionValue({ option: "--html", value: file, wanted: "the name of a file, such as page.html" });
   }
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined || (stats.isFile() && isRollcallPage(file))) return;
+  const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
+  if (stats === undefined || (stats.isFile() && writeUserFile(file, isPage))) return;
   const message = `${file} already exists and is not a page written by rollcall`;
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/**
- * Writes a page: a line that marks it as rollcall's, then `pieces`. The umask narrows `mode`. Returns the file's size.
- * @throws Failure `page-exists`, `output-unwritable`
- */
+/** Writes a page after a line that marks it; returns its size. The umask narrows `mode`. @throws as `requirePageFile` */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
-  const page = [`${pagePrefix}view -->\n`, ...pieces];
   requirePageFile(file);
+  const page = [`${pagePrefix}view -->\n`, ...pieces];
   writeUserFile(file, () => writeFileAtomically(file, page, mode));
   return page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 };
-
-const isRollcallPage = (file: string): boolean =>
-  writeUserFile(file, () => readFileSync(file, "latin1").startsWith(pagePrefix));

@@ -15,11 +15,7 @@ export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState }
 export type { ReadInput, ViewInput } from "./detail.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
-interface ViewerOptions {
-  readonly host: Host;
-  readonly port: number;
-  readonly trace: ((line: string) => void) | undefined;
-}
+type ViewerOptions = Pick<Parameters<typeof listen>[0], "port" | "trace"> & { readonly host: Host };
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
@@ -84,12 +80,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   };
 };
 
-interface AppOptions {
-  /** Returns an answer; undefined if the input is not read yet, or does not have the requested group or trajectory. */
-  readonly answer: (name: keyof Answers, query: Query) => unknown;
-  readonly onPageLoad: () => Promise<void>;
-}
-
 const headers: Readonly<Record<string, string>> = {
   "Content-Security-Policy": formatPolicy("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
   "X-Content-Type-Options": "nosniff",
@@ -105,14 +95,15 @@ const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].j
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
-const createApp = (token: string, { answer, onPageLoad }: AppOptions): Hono<Bindings> => {
+const createApp = (
+  token: string,
+  { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
+): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
-    const why = foreignRequestReason(
-      req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent,
-      [],
-    );
+    const accepted = req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent;
+    const why = foreignRequestReason(accepted, []);
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();

@@ -1,6 +1,4 @@
-/**
- * The query in the page's URL, which selects the view. The server answers it or, in an exported page, the page itself.
- */
+/** The query in the page's URL, which selects the view. The server answers it or, in an exported page, the page. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
