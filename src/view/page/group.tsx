@@ -6,7 +6,7 @@ import { type Query, rowsPerPage } from "../query.ts";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatCount, formatMeasure, formatSize, formatTime } from "./format.ts";
-import { rememberGroup, Snippet } from "./groups.tsx";
+import { Snippet } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar } from "./navigation-bar.tsx";
@@ -34,7 +34,6 @@ export const Group = () => {
   const { query } = usePage();
   const { group = 1 } = query;
   const { value, error } = useAnswer("group", query);
-  rememberGroup(group);
   return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={group} detail={value} />;
 };
 

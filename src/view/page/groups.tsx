@@ -7,6 +7,7 @@ import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
+import { findPlace } from "./places.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -82,12 +83,8 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   ];
 };
 
-/** The query and scroll position of the table, for a return to it. `group` is the last opened group, from 1. */
-const lastTable = { table: "", top: 0, group: 0 };
-
-export const rememberGroup = (group: number): void => {
-  lastTable.group = group;
-};
+/** Rows of the first frame, and of each of the next. */
+const rowsPerFrame = 25;
 
 const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { query } = usePage();
@@ -113,22 +110,13 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
-  const table = formatQuery({ ...query, page: 1 });
-  const isBack = useRef(lastTable.table === table);
-  useLayoutEffect(() => () => void Object.assign(lastTable, { table, top: box.current?.scrollTop ?? 0 }), [table]);
-  useLayoutEffect(() => {
-    if (!isBack.current) box.current?.scrollTo({ top: 0 });
-  }, [table, page]);
+  /** True until the rows of a table that the reader left are drawn. */
+  const isBack = useRef(findPlace(query) !== undefined);
+  useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {
     if (turned.current !== undefined) moveFocus(body.current, "a", turned.current);
     turned.current = undefined;
-    if (rows.length === 0 || !isBack.current) return;
-    isBack.current = false;
-    box.current?.scrollTo({ top: lastTable.top });
-    const at = rows.findIndex(({ group }) => group + 1 === lastTable.group);
-    const opened = body.current?.rows[at]?.querySelector("a");
-    opened?.focus({ preventScroll: true });
-    opened?.scrollIntoView({ block: "nearest" });
+    if (rows.length > 0) isBack.current = false;
   }, [rows]);
   return (
     <section aria-label="groups">
@@ -146,7 +134,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           rows={rows}
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
-          atOnce={isBack.current || turned.current === -1 ? rowsPerPage : 25}
+          atOnce={isBack.current || turned.current === -1 ? rowsPerPage : rowsPerFrame}
         />
         {answer?.selected === 0 && (
           <p class="quiet none">

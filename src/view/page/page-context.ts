@@ -43,7 +43,7 @@ export const linkTo = (query: Query): string => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-const parseHash = (hash: string): Query => {
+export const parseHash = (hash: string): Query => {
   try {
     return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
   } catch {

@@ -1,28 +1,52 @@
-/** Where the reader left each view, by its hash, for a return to it. The table also remembers its own position. */
-const places = new Map<string, { readonly top: number; readonly href: string; readonly nth: number }>();
-let shown = "";
+/** Returns the reader to each view as it was left: its scroll position, that of its table, and the focused link. */
+import { formatQuery, type Query, selectView } from "../query.ts";
+import { linkTo, parseHash } from "./page-context.ts";
+
+interface Place {
+  readonly top: number;
+  readonly rowsTop: number;
+  readonly href: string;
+  readonly nth: number;
+}
+
+const places = new Map<string, Place>();
+let shown = parseHash(location.hash);
+let left = shown;
 history.scrollRestoration = "manual";
-const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${href}"]`)];
+
+/** All pages of a table have one place. */
+const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
+const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
 // This listener is the first, so the view that is left is still drawn.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
-  places.set(shown, { top: scrollY, href, nth: linksTo(href).findIndex((link) => link.matches(":focus")) });
-  shown = location.hash;
+  const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
+  places.set(keyOf(shown), { top: scrollY, rowsTop: document.querySelector(".rows")?.scrollTop ?? 0, href, nth });
+  [left, shown] = [shown, parseHash(location.hash)];
 });
+
+/** Returns the place of a view that was left. The link in a table is that of the last group, which n and p can change. */
+export const findPlace = (query: Query): Place | undefined => {
+  const place = places.get(keyOf(query));
+  const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
+  return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
+};
 
 /** Returns to the place of the view while it is being drawn, until the reader moves. Returns what ends this. */
 export const returnToPlace = (main: HTMLElement): (() => void) => {
-  shown = location.hash;
-  const { top, href, nth } = places.get(shown) ?? { top: 0, href: "", nth: -1 };
+  const { top, rowsTop, href, nth } = findPlace(shown) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
   const observer = new ResizeObserver(() => move());
   const end = () => observer.disconnect();
   const move = () => {
-    linksTo(href)[nth]?.focus();
+    const link = linksTo(href)[nth];
+    link?.focus();
+    main.querySelector(".rows")?.scrollTo(0, rowsTop);
+    link?.scrollIntoView({ block: "nearest" });
     scrollTo(0, top);
     if (scrollY > top - 1 && linksTo(href).length > nth) end();
   };
-  observer.observe(main);
+  for (const element of [main, ...main.querySelectorAll("tbody")]) observer.observe(element);
   move();
   for (const own of ["wheel", "keydown", "pointerdown"]) addEventListener(own, end, { once: true });
   return end;

@@ -5,7 +5,6 @@ import type { GroupDetail } from "../answers.ts";
 import { Conversation, FoldedText, hasError, LongText, summarizeTurn, useTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
-import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar } from "./navigation-bar.tsx";
@@ -23,7 +22,6 @@ export const Trajectory = () => {
   const { query } = usePage();
   const detail = useAnswer("group", { ...query, trajectory: undefined });
   const json = useAnswer("trajectory", query);
-  rememberGroup(query.group ?? 1);
   if (detail.value === undefined || json.value === undefined) {
     return <PendingAnswer error={detail.error ?? json.error} />;
   }
