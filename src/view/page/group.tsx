@@ -18,6 +18,10 @@ import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
 
+/** Characters of a title that is not folded, and of a folded one. */
+const maxTitle = 100;
+const foldedTitle = 90;
+
 type RankedMember = TrajectorySummary & { readonly at: number };
 
 /** Ranks the best trajectory first, then the worst, then the others from the best down. */
@@ -46,7 +50,7 @@ const GroupView = ({ detail }: GroupProps) => {
   const link = useLink();
   const ranked = rankTrajectories(members);
   const [isWhole, setWhole] = useState(false);
-  const shownWords = words.length > 100 ? `${words.slice(0, 90)}…` : words;
+  const shownWords = words.length > maxTitle ? `${words.slice(0, foldedTitle)}…` : words;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
