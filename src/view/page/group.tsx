@@ -1,4 +1,5 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
@@ -13,7 +14,7 @@ import { NavigationBar } from "./navigation-bar.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward, RewardStrip } from "./rewards.tsx";
-import { Table, type TableColumn } from "./table.tsx";
+import { Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
@@ -109,74 +110,63 @@ const GroupView = ({ detail }: GroupProps) => {
           <MemberTable detail={detail} ranked={ranked} body={list} />
         </div>
       )}
-      <SideBySide detail={detail} ranked={ranked} />
+      {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
+      <section class="beside" aria-label="trajectories side by side">
+        {ranked.map((member, position) => (
+          <TrajectoryColumn
+            key={member.at}
+            detail={detail}
+            member={member}
+            isShown={position < maxInitiallyShown || member.at === match?.trajectory}
+            // The first is compared with the second, the others with the first.
+            other={ranked[position === 0 ? 1 : 0]}
+          />
+        ))}
+      </section>
     </article>
   );
 };
 
 type MembersProps = GroupProps & { readonly ranked: readonly RankedMember[] };
 
-interface MemberColumn extends TableColumn<RankedMember> {
-  readonly value: (member: RankedMember) => number | boolean | null | undefined;
-}
+type MemberValue = number | boolean | null | undefined;
 
 const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
   const { members, findings, logged } = detail;
   const link = useLink();
   const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
-  const column = (
+  const column = <Of extends MemberValue>(
     name: string,
-    value: MemberColumn["value"],
-    cell: MemberColumn["cell"] = (member) => formatMeasure(value(member)),
-  ): MemberColumn => ({
+    value: (member: RankedMember) => Of,
+    show: (value: Of) => ComponentChildren = formatMeasure,
+  ) => ({
     name,
     class: "n",
-    value,
-    cell,
+    value: (member: RankedMember): MemberValue => value(member),
+    cell: (member: RankedMember) => show(value(member)),
     sort: () => setSort({ by: name, isDescending: name !== by || !isDescending }),
-    order: name !== by ? undefined : isDescending ? "descending" : "ascending",
+    order: name !== by ? undefined : isDescending ? ("descending" as const) : ("ascending" as const),
   });
   const problemsOf = ({ at }: RankedMember) => findings.filter(({ trajectory }) => trajectory === at).length;
-  const named = ({ at }: RankedMember) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const showLink = (at: number) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const showCount = (count: number) => count || "";
+  const showReward = (value: number | null) => <Reward value={value} />;
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
   const columns = [
-    { ...column("trajectory", ({ at }) => at, named), class: "" },
-    column("reward", valueAt("reward"), ({ reward }) => <Reward value={reward} />),
-    column("advantage", valueAt("advantage"), ({ advantage }) => formatAdvantage(advantage)),
+    { ...column("trajectory", ({ at }) => at, showLink), class: "" },
+    column("reward", ({ reward }) => reward, showReward),
+    column("advantage", ({ advantage }) => advantage, formatAdvantage),
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
-    column("messages", valueAt("messages")),
-    column("size", valueAt("bytes"), ({ bytes }) => formatSize(bytes)),
-    column("problems", problemsOf, (member) => problemsOf(member) || ""),
+    column("messages", ({ messages }) => messages),
+    column("size", ({ bytes }) => bytes, formatSize),
+    column("problems", problemsOf, showCount),
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
-  const { value = valueAt("reward") } = columns.find(({ name }) => name === by) ?? {};
-  const rank = (member: RankedMember): number => Number(value(member) ?? Number.NaN);
+  const sorted = columns.find(({ name }) => name === by);
+  const rank = (member: RankedMember): number => Number(sorted?.value(member) ?? Number.NaN);
   const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
   return <Table name="trajectories" columns={logged === null ? columns : [...columns, call]} rows={rows} body={body} />;
 };
-
-const valueAt =
-  (key: "reward" | "advantage" | "messages" | "bytes"): MemberColumn["value"] =>
-  (member) =>
-    member[key];
-
-/** The trajectories after their common start. The first is compared with the second, the others with the first. */
-const SideBySide = ({ detail, ranked }: MembersProps) => (
-  <>
-    {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
-    <section class="beside" aria-label="trajectories side by side">
-      {ranked.map((member, position) => (
-        <TrajectoryColumn
-          key={member.at}
-          detail={detail}
-          member={member}
-          isShown={position < maxInitiallyShown || member.at === detail.match?.trajectory}
-          other={ranked[position === 0 ? 1 : 0]}
-        />
-      ))}
-    </section>
-  </>
-);
 
 const useMember = (member: RankedMember | undefined) => {
   const { query } = usePage();
