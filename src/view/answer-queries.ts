@@ -108,7 +108,7 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
+export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
     const positions = spellings.map((spelled) => ({ at: json.indexOf(spelled), length: spelled.length }));

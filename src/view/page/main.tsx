@@ -21,6 +21,7 @@ const App = () => {
   const view = selectView(query);
   const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [hasEnded, setEnded] = useState(false);
+  const trouble = hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error;
   useEffect(() => addEventListener(serverEnded, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMarkdownOn, setMarkdownOn] = useState(false);
@@ -51,19 +52,19 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {!hasEnded && error === undefined && <ReadingProgress state={state} />}
+        {trouble === undefined && <ReadingProgress state={state} />}
         <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
       {isHelpOpen && <KeyHelp />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
-        {(hasEnded || error !== undefined) && (
+        {trouble !== undefined && (
           <p role="alert" class="trouble">
-            {hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error}
+            {trouble}
           </p>
         )}
-        {!hasEnded && error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {trouble === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
           <PageProvider value={{ query, scale: state.summary.reward.scale, isMarkdownOn, toggleMarkdown }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}

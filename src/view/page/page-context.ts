@@ -4,18 +4,13 @@ import { useContext, useEffect, useState } from "preact/hooks";
 import type { RewardScale } from "../answers.ts";
 import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
-interface PageContext {
-  readonly query: Query;
-  readonly scale: RewardScale;
-  readonly isMarkdownOn: boolean;
-  readonly toggleMarkdown: () => void;
-}
+const scale: RewardScale = [0, 1];
 
-const Context = createContext<PageContext>({
+const Context = createContext({
   query: allGroups,
-  scale: [0, 1],
+  scale,
   isMarkdownOn: false,
-  toggleMarkdown: () => undefined,
+  toggleMarkdown: (): void => undefined,
 });
 
 export const PageProvider = Context.Provider;
@@ -29,7 +24,7 @@ export const useLink = () => {
   return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
 };
 
-/** Returns the attributes of the link of a filter. A click adds the filter, or removes it if it is on. */
+/** Returns the attributes of a link that adds a filter, or removes it if it is on. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
@@ -58,10 +53,6 @@ export const replaceQuery = (query: Query): void => {
 
 export const useQuery = (): Query => {
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const onChange = () => setHash(location.hash);
-    addEventListener("hashchange", onChange);
-    return () => removeEventListener("hashchange", onChange);
-  }, []);
+  useEffect(() => addEventListener("hashchange", () => setHash(location.hash)), []);
   return parseHash(hash);
 };

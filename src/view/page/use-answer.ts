@@ -1,7 +1,6 @@
 /** Fetches answers from the server, with the stored token, or reads them from the data in an exported page. */
 import { useEffect, useState } from "preact/hooks";
-import { listSpellings } from "../../json/raw-json.ts";
-import { createAnswers } from "../answer-queries.ts";
+import { createAnswers, findMatch } from "../answer-queries.ts";
 import type { Answers, AnswerTypes, GroupData, GroupRow, PageData } from "../answers.ts";
 import { formatQuery, type Query } from "../query.ts";
 
@@ -12,9 +11,7 @@ const readGroup = (group: number): GroupData => JSON.parse(textOf(`group-${group
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
   let lastSearch: { readonly text: string; readonly groups: ReadonlySet<number> } | undefined;
   const search = (text: string): ReadonlySet<number> => {
-    const spellings = listSpellings(text);
-    const has = ({ group }: GroupRow) =>
-      readGroup(group).trajectories.some((one) => spellings.some((spelled) => one.includes(spelled)));
+    const has = ({ group }: GroupRow) => findMatch(readGroup(group).trajectories, text) !== null;
     if (lastSearch?.text !== text) lastSearch = { text, groups: new Set(rows.filter(has).map(({ group }) => group)) };
     return lastSearch.groups;
   };
@@ -116,7 +113,9 @@ export const useAnswer = <Of extends Name>(
       aborting.abort();
     };
   }, [key]);
-  const { value: latest }: { readonly value?: AnswerTypes[Of] | undefined } = answer;
-  const value = answer.key === key ? latest : undefined;
-  return { value, latest, error: failure.key === key ? failure.error : undefined };
+  return {
+    value: answer.key === key ? answer.value : undefined,
+    latest: answer.value,
+    error: failure.key === key ? failure.error : undefined,
+  };
 };
