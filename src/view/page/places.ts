@@ -26,7 +26,7 @@ addEventListener("hashchange", () => {
   [left, shown] = [shown, parseHash(location.hash)];
 });
 
-/** Returns the place of a view that was left. The link in a table is that of the last group, which n and p can change. */
+/** Returns the place of a view. The link in a table is that of the last group, which n and p can change. */
 export const findPlace = (query: Query): Place | undefined => {
   const place = places.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
