@@ -1,18 +1,15 @@
 /** Ids of calls (UUIDs of version 7, which sort by time), and the positions of calls in the body of a request. */
 import { randomBytes } from "node:crypto";
-import type { Span } from "../../json/walk.ts";
+import { type Span, toBuffer } from "../../json/walk.ts";
 
 export interface TrajectorySpan extends Span {
   readonly group: number;
 }
 
 export const idBytes = 16;
-
 /** Counter values in a millisecond (RFC 9562, 6.2, method 1: 12 bits). */
 export const idsPerMs = 4096;
-
 const timeBytes = 6;
-
 /** Offset of the random end of an id. All calls of a request have the same end. */
 export const idTailOffset = 8;
 
@@ -49,10 +46,8 @@ export const parseId = (text: string): Buffer | undefined =>
 
 /** Bytes of a stored piece of a body. The last piece can be shorter. */
 export const pieceBytes = 2 ** 20;
-
 /** The number of the first piece with spans. A body has fewer pieces, because JavaScript limits strings to 512 MiB. */
 export const firstSpanPiece = 2 ** 10;
-
 /** Bytes of a span: group, position in the group, start and end; 32 bits each, little endian. */
 export const spanBytes = 16;
 
@@ -73,5 +68,3 @@ export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly posi
   const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => encoded.readUInt32LE(at));
   return { group, position, start, end };
 };
-
-const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

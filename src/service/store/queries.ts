@@ -139,7 +139,4 @@ const toStoredKey = (row: Row) => ({
   revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
 });
 
-const parseStrings = (json: string): readonly string[] => {
-  const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.map(String) : [];
-};
+const parseStrings = (json: string): readonly string[] => JSON.parse(json);

@@ -22,7 +22,6 @@ export interface NewRequest {
 /** The limits of a transaction. */
 const maxBatchRequests = 256;
 const maxBatchBytes = 32 * 2 ** 20;
-
 /** While one transaction waits for the disk, another one is written. */
 const maxParallelWrites = 2;
 
@@ -127,7 +126,7 @@ const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[]
   const keyed = `UNION ALL ${select} WHERE (project, key) IN (VALUES ${tuples(keys.length / 2, 2)})`;
   return [
     ...insertStatements("rollcall.logged_body (logged, piece, bytes)", batch.flatMap(bodyRows)),
-    requestsStatement(batch),
+    ...insertStatements(`rollcall.logged (${requestColumns})`, requestRows(batch)),
     ...insertStatements("rollcall.logged_group (logged, position, rest)", batch.flatMap(groupRows)),
     ...(keys.length === 0 ? [] : ["body", "group"]).map((part) => ({
       sql: `DELETE FROM rollcall.logged_${part} ${orphaned}`,
@@ -148,25 +147,21 @@ const tuples = (rows: number, columns: number): string =>
     .fill(`(${Array<string>(columns).fill("?").join(", ")})`)
     .join(", ");
 
-const requestsStatement = (batch: readonly WaitingRequest[]): Statement => {
+const requestColumns = "id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls";
+
+const requestRows = (batch: readonly WaitingRequest[]): readonly InsertedRow[] => {
   // A fixed order of keys, because two transactions would otherwise wait for each other.
   const keyOf = ({ request: { project, idempotency } }: WaitingRequest) => `${project}\n${idempotency?.key ?? ""}`;
   const ordered = batch.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const values = ordered.flatMap(({ id, request }): SqlValue[] => {
+  return ordered.map(({ id, request }): InsertedRow => {
     const { project, idempotency, metrics, otherKeys, loggedAt, spans } = request;
     const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
     const [key, digest] = [idempotency?.key ?? null, idempotency?.digest ?? null];
     return [id, ids.idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length];
   });
-  return {
-    sql: `INSERT INTO rollcall.logged
-        (id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls)
-      VALUES ${tuples(batch.length, 11)} ON CONFLICT DO NOTHING`,
-    values,
-  };
 };
 
-type InsertedRow = readonly [Uint8Array, number, Uint8Array | string];
+type InsertedRow = readonly [Uint8Array, number, Uint8Array | string, ...(readonly SqlValue[])];
 
 const bodyRows = ({ id, request: { bytes, spans } }: WaitingRequest): readonly InsertedRow[] => {
   if (spans.length === 0) return [];
@@ -191,7 +186,7 @@ const insertStatements = (into: string, rows: readonly InsertedRow[]): readonly 
     while (to < rows.length && to - from < maxStatementRows && bytes < maxStatementBytes) {
       bytes += rows[to++]?.[2].length ?? 0;
     }
-    const sql = `INSERT INTO ${into} VALUES ${tuples(to - from, 3)} ON CONFLICT DO NOTHING`;
+    const sql = `INSERT INTO ${into} VALUES ${tuples(to - from, rows[from]?.length ?? 0)} ON CONFLICT DO NOTHING`;
     statements.push({ sql, values: rows.slice(from, to).flat() });
   }
   return statements;

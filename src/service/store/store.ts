@@ -74,14 +74,8 @@ export const openStore = async (
   waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
 ) => {
   const path = storePath(location);
-  const serverMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await db.openDatabase(storeSchema, {
-    ...location.store,
-    ...waiting,
-    path,
-    maxWaitMs: isDatabaseUrl(path) ? serverMs : maxLockMs,
-    make: true,
-  });
+  const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
+  const opened = await openTables(location, { ...waiting, maxWaitMs, make: true });
   if (opened === undefined) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -104,6 +98,13 @@ export const openStore = async (
   }
 };
 
+/** `maxWaitMs` is for a server. A file has its own limit. */
+const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
+  const path = storePath(location);
+  const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
+  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs });
+};
+
 const readIdentity = async (database: db.Database): Promise<string | undefined> =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
@@ -111,30 +112,17 @@ export const storeIdentity = async (
   location: StoreLocation,
   { host }: Pick<db.DatabaseWaitOptions, "host">,
 ): Promise<string | undefined> => {
-  const path = storePath(location);
-  const opened = await db.openDatabase(storeSchema, {
-    ...location.store,
-    path,
-    host,
-    maxWaitMs: isDatabaseUrl(path) ? 0 : maxLockMs,
-    onUnavailable: () => undefined,
-    make: false,
-    toRead: true,
-  });
-  if (opened === undefined) return undefined;
-  const { database } = opened;
-  return await readIdentity(database).finally(database.close);
+  const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
+  const opened = await openTables(location, { ...waiting, make: false, toRead: true });
+  return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 
 export const examineStore = async (location: StoreLocation, waiting: Pick<db.DatabaseWaitOptions, "host">) => {
   const path = storePath(location);
   if (isDatabaseUrl(path))
     return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
-  const examined = await db.examineFile(
-    storeSchema,
-    path,
-    "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged",
-  );
+  const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
+  const examined = await db.examineFile(storeSchema, path, sql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
