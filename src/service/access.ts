@@ -13,10 +13,7 @@ import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-export const foreignRequestReason = (
-  headers: IncomingHttpHeaders,
-  allowHosts: readonly string[],
-): string | undefined => {
+export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
   // The host name of a web page can resolve to this machine (DNS rebinding).

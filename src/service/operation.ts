@@ -24,7 +24,6 @@ export class Refusal extends Error {
 
 export const maxFaults = 100;
 const maxNamedFaults = 5;
-
 export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
@@ -99,11 +98,7 @@ export const parseBounded = (value: JsonValue): unknown => {
 /** The position of a value in a request. It starts with "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
-export const parseOrRefuse = <Of extends Schema>(
-  schema: Of,
-  value: unknown,
-  source: "body" | "path",
-): SchemaOutput<Of> => {
+export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {
   const faults = findFaults(schema, value, [source]);
   if (faults.length > 0) throw invalidRequest(faults);
   return schema.parse(value);

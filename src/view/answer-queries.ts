@@ -11,7 +11,10 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
   const select = async (query: Query) => {
     const { has, searched } = await store.search(query);
-    return { searched, selected: selectGroups(groups, query, has) };
+    const selected = groups.filter((facts) => has(facts.group) && isSelected(facts, query));
+    const value = (facts: Facts) => sortValue(facts, query.sort);
+    selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
+    return { searched, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
   /** Reads a row with the match of a searched text. The page polls, so matches stay in memory. */
@@ -54,17 +57,6 @@ const listFindings = ({ findings, counts }: Findings, rule: string): Findings =>
   const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
   const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
   return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
-};
-
-const selectGroups = <Facts extends GroupFacts>(
-  groups: readonly Facts[],
-  query: Query,
-  isMatch: (group: number) => boolean,
-): readonly Facts[] => {
-  const { sort, descending } = query;
-  const selected = groups.filter((facts) => isMatch(facts.group) && isSelected(facts, query));
-  const value = (facts: Facts) => sortValue(facts, sort);
-  return selected.sort((a, b) => compareNumbers(value(a), value(b), descending) || a.group - b.group);
 };
 
 const sortValue = (facts: GroupFacts, key: SortKey): number => {

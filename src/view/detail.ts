@@ -103,9 +103,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
 /** For its row, a group of up to `maxUsualBytes` is read whole. Of a larger group, only the start is read. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
-
 const maxCharacters = 200;
-
 const maxMemberBytes = 10_000;
 
 /** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */

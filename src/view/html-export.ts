@@ -97,7 +97,7 @@ export const requirePageFile = (file: string): void => {
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/** Writes a page after a line that marks it. The umask narrows `mode`. Returns its size. @throws as `requirePageFile` */
+/** Writes a page after a line that marks it. The umask narrows `mode`. Returns the size. @throws as requirePageFile */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];

@@ -79,11 +79,7 @@ const saveBatch = async (database: Database, file: TitledFile, batch: readonly W
   }
 };
 
-const saveInTransaction = async (
-  database: Database,
-  file: TitledFile,
-  batch: readonly WaitingRequest[],
-): Promise<readonly LoggedRequest[]> => {
+const saveInTransaction = async (database: Database, file: TitledFile, batch: readonly WaitingRequest[]) => {
   let isOutcomeUnknown = false;
   const onUnknownCommit = (): void => {
     isOutcomeUnknown = true;

@@ -108,10 +108,7 @@ const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOpti
 const readIdentity = async (database: db.Database): Promise<string | undefined> =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
-export const storeIdentity = async (
-  location: StoreLocation,
-  { host }: Pick<db.DatabaseWaitOptions, "host">,
-): Promise<string | undefined> => {
+export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
   const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
   const opened = await openTables(location, { ...waiting, make: false, toRead: true });
   return opened && (await readIdentity(opened.database).finally(opened.database.close));

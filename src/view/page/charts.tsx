@@ -73,7 +73,6 @@ const findEnds = (values: readonly number[], [from, to]: RewardScale) => {
 };
 
 const maxCountCharacters = 40;
-
 const maxNamedBars = 8;
 
 export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {

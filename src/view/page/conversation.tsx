@@ -26,7 +26,6 @@ const parseTrajectory = (json = "") => {
 
 /** Lines of system prompts, of tool results and of other texts that are shown at first. */
 const maxLines = { prompt: 3, result: 10, text: 40 };
-
 const charactersPerLine = 95;
 
 /** Returns the number of characters that are shown at first. A rest of at most a fifth of this number is not folded. */

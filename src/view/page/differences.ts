@@ -4,14 +4,8 @@ import type { Turn } from "../../calls/conversation.ts";
 /** Maximum product of the numbers of words, or of messages, that are compared in order. */
 const maxComparisons = 1_000_000;
 
-/**
- * Returns the counterpart of each turn: an equal turn in the same order, or the next of its role between two of them.
- */
-export const alignTurns = (
-  turns: readonly Turn[],
-  others: readonly Turn[],
-  identify: (turn: Turn) => string,
-): readonly (Turn | undefined)[] => {
+/** Returns the counterpart of each turn: an equal turn in order, or the next of its role between two of those. */
+export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
   return turns.map(({ role }, at) => {

@@ -2,10 +2,9 @@
 import type { Range } from "../query.ts";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const measured = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 export const formatCount = (value: number): string => grouped.format(value);
-
-const measured = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 const withMinus = (digits: string): string => digits.replace(/^-/, "−");
 

@@ -248,16 +248,13 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
-  const submit = (): void => {
+  const submit = (event?: Event): void => {
+    event?.preventDefault();
     const isLong = value.length > maxSearchLength;
     const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
     field.current?.setCustomValidity(isLong ? refusal : "");
     if (isLong) field.current?.reportValidity();
     else if (value !== sought) search(value);
-  };
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    submit();
   };
   useEffect(() => {
     if (isExpression || value === sought) return undefined;
@@ -267,7 +264,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   useKeys(isExpression ? {} : { "/": () => field.current?.focus() });
   const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   return (
-    <form noValidate onSubmit={onSubmit}>
+    <form noValidate onSubmit={submit}>
       <input ref={field} type="search" aria-label={label} placeholder={label} {...{ value, onInput }} />
       {isExpression && value !== sought && <span class="enter">press Enter</span>}
     </form>

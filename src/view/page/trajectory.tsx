@@ -15,7 +15,6 @@ import { tokensOf } from "./tokens.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;
-
 const wideScreenPx = 1000;
 
 export const Trajectory = () => {
