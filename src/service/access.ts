@@ -34,7 +34,6 @@ const hostName = (host: string): string => {
 };
 
 const keyTitle = "the key of the local service";
-
 /** Time to wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
@@ -98,9 +97,9 @@ export interface Caller {
   readonly projects: readonly string[] | undefined;
 }
 
-export type Authenticator = ReturnType<typeof openAuthenticator>;
-
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
+
+export type Authenticator = ReturnType<typeof openAuthenticator>;
 
 export const openAuthenticator =
   (ownKey: string, keys: Store["keys"]) =>
@@ -121,7 +120,7 @@ export const openAuthenticator =
   };
 
 /** Creates a key of 256 random bits. Only its digest is stored. */
-export const createKey = (): { readonly key: string; readonly digest: Uint8Array } => {
+export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };
 };

@@ -109,14 +109,13 @@ export const createApp = (options: AppOptions) => {
   return app;
 };
 
-const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
-
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
+const readyTimeoutMs = 2000;
+
+const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
 const answerState = (status: number, text: string): Response =>
   Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
-
-const readyTimeoutMs = 2000;
 
 const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
   const timeout = new AbortController();

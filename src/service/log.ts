@@ -52,7 +52,6 @@ const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "ty
 
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
-
 /** Maximum metrics of a request, and maximum keys of an object, because each of them is stored. */
 const maxNames = 10_000;
 

@@ -26,7 +26,6 @@ const limits = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
-
 const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {

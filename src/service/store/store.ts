@@ -62,7 +62,6 @@ export interface StoreLocation {
 
 /** Short, because clients of the service retry. */
 const maxServerWaitMs = 5000;
-
 /** Enough for commits of 50 processes at once. */
 const maxLockMs = 30_000;
 
