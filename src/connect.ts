@@ -23,9 +23,10 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
-  const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
-  const rest = leftMs === 0 ? "the last, because --max-wait ends then" : `--max-wait ends ${left} s later`;
-  return `attempt ${attempt} in ${wait} s (${rest})`;
+  const [wait, left] = [waitMs, waitMs + leftMs].map((ms) =>
+    ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000),
+  );
+  return `attempt ${attempt} in ${wait} s (${left} s of --max-wait left)`;
 };
 
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {

@@ -53,12 +53,13 @@ const rerunHint =
 
 export const resolutionMissing = (): Failure =>
   new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
-    hint: `check whether the service has the groups: if so, pass --assume-logged; if not, --resend; or, ${rerunHint}`,
+    hint: `if the service has the groups, pass --assume-logged; if not, pass --resend; ${rerunHint}`,
   });
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
-  const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;
-  return new Failure("not_found", "no-such-request", message, { hint: "list the ids with `rollcall ledger status`" });
+  const message = `nothing was changed: no request to this destination has the id ${ids.join(" or ")} and an unknown outcome`;
+  const hint = "find its id and destination with `rollcall ledger status --all-destinations`";
+  return new Failure("not_found", "no-such-request", message, { hint });
 };
 
 export const ledgerFilterMissing = (): Failure =>

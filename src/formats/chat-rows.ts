@@ -172,9 +172,9 @@ const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
   reward: "reward",
-  rewardText: "reward, or rewards",
+  rewardText: "reward or rewards",
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
-  sampled: "the assistant's turns of completion",
+  sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
@@ -354,7 +354,7 @@ export const nemoRl = chatRows({
   title: "training data of NeMo RL",
   reward: "rewards",
   usedKeys: ["content", "rewards"],
-  sampled: "every second text of content",
+  sampled: "every second text in `content`",
   isDataset: false,
   filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   isLossy: true,

@@ -177,7 +177,11 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
-    problems.report("unresolved-requests", { requests: unresolvedCount, groups });
+    problems.report("unresolved-requests", {
+      requests: unresolvedCount,
+      groups,
+      ledgerArgs: delivery.options.ledgerArgs,
+    });
   }
   return jobs;
 };

@@ -21,8 +21,7 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
 
 export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
-  const [needed, allowed] = [sentences.formatRoundedSize(bytes), sentences.formatRoundedSize(limit)];
-  const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
+  const message = `--one-request: the input needs ${bytes} bytes, over the limit of ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
       ? `drop --one-request to send ${requests} requests, because the service refused a request of that size (413)`

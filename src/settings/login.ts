@@ -179,7 +179,9 @@ const readKey = async ({ host, screen }: SettingsSources, targets: readonly Logi
   const isTyped = canAsk(host);
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
-  const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
+  const usesOf = (origin: string) => targets.flatMap((target) => (target.origin === origin ? target.use : []));
+  const origins = [...new Set(targets.map(({ origin }) => origin))];
+  const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
   for (let notice = ""; ; ) {
     // A pasted key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped

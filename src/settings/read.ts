@@ -98,11 +98,11 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
 };
 
 export const setCommand = (name: values.SettingName, profile: string): string =>
-  inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "…"}`, profile);
+  inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
 export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
   const name = missing === "log_base_url" ? "base_url" : missing;
-  const { about, example = "…", hasOption, local } = values.settings[name];
+  const { about, example = "<value>", hasOption, local } = values.settings[name];
   const ways = [
     ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,

@@ -114,16 +114,16 @@ interface Setting<Value> {
 }
 
 const url = { parse: parseUrl, show: redactUrl, isOfService: true } as const;
-const provider = { parse: parseSegment, local: "local", example: "<name>" };
+const provider = { parse: parseSegment, local: "local" };
 
 const definitions = {
   base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },
   inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
-  analysis_provider: { ...provider, about: "provider whose models and prices `catalog analysis` lists" },
-  router_provider: { ...provider, about: "provider whose models and prices `catalog router` lists" },
+  analysis_provider: { ...provider, about: "the name in the path /inference/analysis/<name>/models" },
+  router_provider: { ...provider, about: "the name in the path /inference/router/<name>/models" },
   project: {
-    about: "team/project of calls and usage",
+    about: "project of the calls that `call read` reads, and of the usage of `models`",
     parse: parseProject,
     local: "local/local",
     example: "team/project",

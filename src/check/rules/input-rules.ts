@@ -1,5 +1,6 @@
 /** Rules of the input as a whole, and of a run: responses, the ledger, files that still grow. */
 import { pluralize } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
 import { goodGroup, trajectory } from "./examples.ts";
 import { error, errorOfInput, errorOfWhole, fileExample, problemExample, warning, warningOfWhole } from "./rule.ts";
 
@@ -181,7 +182,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "check that these are the options of the `rollcall log` command, then log the file",
+        : "if `rollcall log` ran with other options, verify with those; otherwise log the file",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
@@ -198,13 +199,17 @@ export const runRules = {
     why: "The ledger has groups of this input under another file name, and rollcall does not log them again.",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
-  "unresolved-requests": warning<{ requests: number; groups: number }>({
+  "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
-    advice:
-      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with the same files and --on-unknown resend",
+    advice: ({ ledgerArgs }) => {
+      const [status, resolve] = [["status"], ["resolve"]].map((verb) =>
+        formatCommandLine(["rollcall", "ledger", ...verb, ...ledgerArgs]),
+      );
+      return `list the requests with \`${status}\`; if the service has their groups, run \`${resolve} <id> --assume-logged\`, otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
+    },
     why: "The requests have an unknown outcome that nobody has resolved.",
-    example: problemExample({ requests: 1, groups: 8 }),
+    example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
   "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
     message: ({ id, obstacle }) =>

@@ -46,7 +46,7 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
   return { check, status: "error", message, fix, code, facts };
 };
 
-const settingsUnreadable = "the settings are unreadable";
+const settingsUnreadable = "the settings have an error";
 
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   if (thrown instanceof Failure) {
@@ -231,7 +231,7 @@ const ledgerFinding = (
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
-    "find the ids of unknown requests with `rollcall ledger status`, then run `rollcall ledger resolve <id>`; or log with --on-unknown resend";
+    "list the requests of unknown outcome with `rollcall ledger status --all-destinations`, and resolve each with `rollcall ledger resolve`; or log with --on-unknown resend";
   return warning("ledger", message, fix, facts);
 };
 

@@ -161,7 +161,11 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const entries = priorOutcomes
       .unknownEntries()
       .filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
-    problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount });
+    problems.report("unresolved-requests", {
+      requests: entries.length,
+      groups: unknownCount,
+      ledgerArgs: delivery.options.ledgerArgs,
+    });
   };
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {

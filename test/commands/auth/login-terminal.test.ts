@@ -33,7 +33,7 @@ describe("rollcall auth login on a terminal", () => {
       ["base_url (", "not an address\r"],
       ["expected a URL", "\r"],
       ["inference_base_url (", `${server.url}/v1\r`],
-      [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f456\x1b[200~7890\x1b[201~\r`],
+      [`key for ${server.url} (inference): `, `wrong\x15wk-123x\x7f456\x1b[200~7890\x1b[201~\r`],
     ]);
     expect(code).toBe(0);
     expect(seen).toContain("next: `rollcall models`");
@@ -49,7 +49,7 @@ describe("rollcall auth login on a terminal", () => {
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--for", "log"], home, [
       ["base_url (main URL of the service, such as https://api.example.com): ", "\r"],
       ["expected a URL", `${server.url}\r`],
-      [`key for log at ${server.url}: `, `${server.url}\r`],
+      [`key for ${server.url} (log): `, `${server.url}\r`],
       ["this is not a key: it is a URL", `rollcall auth login --for log\r`],
       ["this is not a key: it is a command", `${key}\r`],
     ]);
@@ -60,7 +60,7 @@ describe("rollcall auth login on a terminal", () => {
   it("saves the key before the other questions, so that Ctrl-C keeps it", async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--base-url", server.url], home, [
-      ["key for log at", `${key}\r`],
+      ["(log, calls): ", `${key}\r`],
       ["inference_base_url (", "\x03"],
     ]);
     expect([code, seen.includes("the key for log, calls")]).toEqual([130, true]);
@@ -71,7 +71,7 @@ describe("rollcall auth login on a terminal", () => {
   it("asks for the key after the first address, then for the other settings", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
-      [`key for log at ${server.url}, calls at ${server.url}: `, `${key}\r`],
+      [`key for ${server.url} (log, calls): `, `${key}\r`],
       ["inference_base_url (", "\r"],
       ["project (", "team/project\r"],
       ["analysis_provider (", `${key}\r`],
@@ -97,7 +97,7 @@ describe("rollcall auth login on a terminal", () => {
     const { server, home, saved } = await openHome();
     const { code } = await onTerminal(["auth", "login", "--no-check"], home, [
       ["base_url (main URL of the service, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
-      ["key for log at", `${key}\r`],
+      ["(log, calls): ", `${key}\r`],
       ["inference_base_url (", "\r"],
       ["project (", "alpha\r"],
       ["expected team/project", "team/project\r"],
@@ -113,7 +113,7 @@ describe("rollcall auth login on a terminal", () => {
   const expectRestored = async (typed: string, exit: number, said: string): Promise<void> => {
     const { home } = await openHome();
     const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];
-    const { code, seen, after } = await onTerminal(args, home, [["key for log at https://a.example: ", typed]]);
+    const { code, seen, after } = await onTerminal(args, home, [["key for https://a.example (log): ", typed]]);
     expect([code, after]).toEqual([exit, "echo"]);
     expect(seen).toContain(said);
     expect(seen).not.toMatch(/half|1234/);
@@ -136,7 +136,7 @@ describe("rollcall auth login on a terminal", () => {
   it("restores the terminal after SIGTERM", { tags: "slow" }, async () => {
     const { home } = await openHome();
     const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];
-    const { code, seen, after } = await onTerminal(args, home, [["key for log at https://a.example: ", "TERM"]]);
+    const { code, seen, after } = await onTerminal(args, home, [["key for https://a.example (log): ", "TERM"]]);
     expect([code, after]).toEqual([143, "echo"]);
     expect(seen).toContain("interrupted by SIGTERM");
   });
@@ -144,7 +144,7 @@ describe("rollcall auth login on a terminal", () => {
   it("hides the key with --with-token, and exits with 130 for Ctrl-C at an address", { tags: "slow" }, async () => {
     const { home } = await openHome();
     const args = ["auth", "login", "--with-token", "--base-url", "https://a.example", "--for", "log"];
-    const { code, seen } = await onTerminal(args, home, [["key for log at https://a.example: ", `${key}\r`]]);
+    const { code, seen } = await onTerminal(args, home, [["key for https://a.example (log): ", `${key}\r`]]);
     expect(code).toBe(0);
     expect(seen).not.toContain(key);
     const { home: other } = await openHome();

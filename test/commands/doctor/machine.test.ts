@@ -205,7 +205,7 @@ describe("rollcall doctor about its files", () => {
     expect(await ledger()).toMatchObject({
       status: "warning",
       message: expect.stringMatching(/^1 group trying \(/),
-      fix: expect.stringContaining("`rollcall ledger resolve <id>`"),
+      fix: expect.stringContaining("`rollcall ledger resolve`"),
     });
   });
 
