@@ -1,7 +1,6 @@
 /** Finds the fault in bytes that are not JSON: its kind and position. */
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
-import { falseWord, nullWord, trueWord } from "./scalars";
-import { isHex, isSimpleEscape } from "./strings";
+import { falseWord, isHex, isSimpleEscape, nullWord, trueWord } from "./scalars";
 
 /** The kinds of faults, from 1, in the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;

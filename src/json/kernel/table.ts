@@ -16,9 +16,8 @@ import {
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
 import { choiceUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, usesOf } from "./keys";
-import { numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
+import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
-import { endOfString, unitCount } from "./strings";
 
 /** Bytes of a node, whose four words `JsonTable` in src/json/table.ts describes. */
 const nodeBytes: usize = 16;
