@@ -1,14 +1,25 @@
-/** A conversation, with tool results next to their calls. Long texts and reasoning are folded. */
+/**
+ * A conversation, with tool results next to their calls. Long texts and reasoning are folded, and sampled tokens are
+ * tinted by their log probabilities.
+ */
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
-import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
+import {
+  digitsAt,
+  findValue,
+  formatIndented,
+  isAbsent,
+  itemsOf,
+  type RawJson,
+  textAt,
+  tryParseRawJson,
+} from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
 import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
-import { alignTokens, TintedText, type Token, tokensOf } from "./tokens.tsx";
 
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
 
@@ -307,5 +318,53 @@ const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: read
       <p class="who">{parts === undefined ? "no result" : hasFailed ? <b class="trouble">error</b> : "result"}</p>
       {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
     </div>
+  );
+};
+
+export type Token = { readonly text: string; readonly logprob: number };
+
+/** Returns the tokens of a turn with log probabilities. A character belongs to the token with its last byte. */
+export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
+  const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return itemsOf(findValue(logprobs, "content")).flatMap((token) => {
+    const bytes = Uint8Array.from(itemsOf(findValue(token, "bytes")), (byte) => Number(byte.text));
+    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : textAt(token, "token");
+    const logprob = digitsAt(token, "logprob");
+    return !text || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
+  });
+};
+
+/** Returns the tokens from the start of a text, which can follow reasoning; undefined if they do not spell it. */
+export const alignTokens = (tokens: readonly Token[], text: string): readonly Token[] | undefined => {
+  const start = tokens
+    .map((token) => token.text)
+    .join("")
+    .lastIndexOf(text);
+  let [first, end] = [0, 0];
+  while (end < start) end += tokens[first++]?.text.length ?? 0;
+  return end === start ? tokens.slice(first) : undefined;
+};
+
+export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
+  let end = 0;
+  const spans = [];
+  for (const { text: tokenText, logprob } of tokens) {
+    if (end + tokenText.length > text.length) break;
+    // From 0 (a probability above 60%) to 5 (at most 1.1%).
+    const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
+    const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
+    spans.push(
+      <span key={spans.length} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
+        {tokenText}
+      </span>,
+    );
+    end += tokenText.length;
+  }
+  return (
+    <>
+      {spans}
+      {text.slice(end)}
+    </>
   );
 };

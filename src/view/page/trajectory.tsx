@@ -2,16 +2,22 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
-import { Conversation, FoldedText, hasError, LongText, summarizeTurn, useTrajectory } from "./conversation.tsx";
-import { Command, CopyButton, Position } from "./copy.tsx";
+import { Command, CopyButton, NavigationBar, Position } from "./controls.tsx";
+import {
+  Conversation,
+  FoldedText,
+  hasError,
+  LongText,
+  summarizeTurn,
+  tokensOf,
+  useTrajectory,
+} from "./conversation.tsx";
 import { formatMeasure } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar } from "./navigation-bar.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward } from "./rewards.tsx";
-import { tokensOf } from "./tokens.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;
