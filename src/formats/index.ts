@@ -10,7 +10,6 @@ import type { FormatOptions } from "./format.ts";
 
 export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
-export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
 
 /** Converts inputs that are in other formats. @throws Failure `spool-failed`; the signal's reason */
@@ -39,3 +38,4 @@ export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap
   }
   return rewards;
 };
+export { formatNames, loadFormats } from "./recognize.ts";
