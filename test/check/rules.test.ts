@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ExampleInputs, RuleName } from "../../src/check/index.ts";
 import {
   answer,
+  fileExample,
   goodGroup,
   group,
   messages,
@@ -9,8 +10,7 @@ import {
   toolCallMessage,
   toolResult,
   trajectory,
-} from "../../src/check/rules/examples.ts";
-import { fileExample } from "../../src/check/rules/rule.ts";
+} from "../../src/check/rules/rule.ts";
 import { choice, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
 import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";

@@ -2,8 +2,7 @@
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { answer, messages, trajectory } from "./examples.ts";
-import { error, errorOfInput, problemExample } from "./rule.ts";
+import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
 const compressionFaults = {
   cut: "the compressed file is truncated",

@@ -1,8 +1,17 @@
 /** Rules of the input as a whole, and of a run: responses, the ledger, files that still grow. */
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { goodGroup, trajectory } from "./examples.ts";
-import { error, errorOfInput, errorOfWhole, fileExample, problemExample, warning, warningOfWhole } from "./rule.ts";
+import {
+  error,
+  errorOfInput,
+  errorOfWhole,
+  fileExample,
+  goodGroup,
+  problemExample,
+  trajectory,
+  warning,
+  warningOfWhole,
+} from "./rule.ts";
 
 /** Divides a reason into the fault and the fix in parentheses. Default: correct what is named, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {

@@ -1,7 +1,19 @@
 /** Rules of trajectories and groups: their types, what services accept, and what a training run needs. */
 import { formatCommandLine } from "../../shell-words.ts";
-import { answer, goodGroup, group, messages, question, toolCallMessage, toolResult, trajectory } from "./examples.ts";
-import { error, fileExample, warning, warningOfWhole } from "./rule.ts";
+import {
+  answer,
+  error,
+  fileExample,
+  goodGroup,
+  group,
+  messages,
+  question,
+  toolCallMessage,
+  toolResult,
+  trajectory,
+  warning,
+  warningOfWhole,
+} from "./rule.ts";
 
 /** Returns advice, or a name to suggest; undefined if there is none. Called only for stored problems. */
 type LazyText = () => string | undefined;
