@@ -23,3 +23,15 @@ declare module "undici/lib/dispatcher/pool.js" {
 declare module "undici/lib/core/connect.js" {
   export { buildConnector as default } from "undici";
 }
+
+/** The script of the page of `rollcall view`, bundled for a browser (build/page.ts). */
+declare module "*?page" {
+  const script: string;
+  export default script;
+}
+
+/** The text of a file (build/raw.ts). */
+declare module "*?raw" {
+  const text: string;
+  export default text;
+}
