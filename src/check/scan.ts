@@ -64,7 +64,7 @@ export class Scan {
         node: isJson ? root : undefined,
         start: startOf(text, root),
         end: trimmedEnd(text.bytes, lineEnd),
-        fault: () => reader.faultAt(text, root),
+        fault: () => reader.faultOf(text, root),
         isLast: last && lineEnd === bytes.length,
       });
     }

@@ -16,7 +16,7 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply instead of `bytes`. Returns false to pause until `resume` is called. */
+  /** Receives the reply's body, which `bytes` then lacks. Returns false to pause until `resume` is called. */
   readonly onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }
 
@@ -55,11 +55,11 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       signal.removeEventListener("abort", interrupt);
       if (error !== undefined) connection.destroy();
       // undici can reuse a connection only after it has seen that the connection stays open.
-      else void waitForArrivedData().then(streamed ? connection.destroy : connection.release);
+      else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
       pieces.length = 0;
-      return void waitForArrivedData().then(() => resolve({ ...head, bytes, error, isBodySent }));
+      return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
     const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
@@ -149,7 +149,7 @@ async function* yieldBody(
         on.onBodyPiece();
         // A service may answer early (413 after 4 of 100 MB) and close its side.
         // Node drops an unread reply if the next write fails.
-        await waitForArrivedData();
+        await waitForSocketEvents();
         if (on.isOver()) return;
         left -= end - from;
         if (left === 0) on.onLast();
@@ -164,7 +164,7 @@ async function* yieldBody(
 }
 
 /** Waits three turns of the event loop, because undici reports a closed socket two turns after the system. */
-const waitForArrivedData = (): Promise<void> =>
+const waitForSocketEvents = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {

@@ -45,8 +45,10 @@ const login = command({
       await screen.flushErrors();
     } while (await plan.askNext());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
-    const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
+    const first = uses.includes("log")
+      ? "rollcall log <model-id> <file> --split <name>"
+      : "rollcall call read <call-id>";
+    const next = inProfile(uses.includes("inference") ? "rollcall models" : first, profile);
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
@@ -55,7 +57,7 @@ const login = command({
   },
 });
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved false if the message must say that it was not saved */
+/** Tests a key. Warns if the answer is unclear. @param isSaved true if earlier questions saved the key */
 const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolean) => {
   const [{ settings }, targets] = [plan, plan.findTargets()];
   const uses = targets.map((target) => target.use);
@@ -101,7 +103,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
-/** The states of the JSON, as texts. `unclear`: the failure does not show if the service accepts the credential. */
+/** The states of a key in JSON, and their texts in tables. `unclear`: the failure does not show if it is accepted. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

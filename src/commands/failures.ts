@@ -53,7 +53,7 @@ const rerunHint =
 
 export const resolutionMissing = (): Failure =>
   new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
-    hint: `if the service has the groups, pass --assume-logged; if not, pass --resend; ${rerunHint}`,
+    hint: `${rerunHint}; otherwise pass --assume-logged if the service has the groups, or --resend if it does not`,
   });
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {

@@ -36,7 +36,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group${rows.readGroup === undefined ? "" : ". A row with completions is one group"}`,
+    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },

@@ -9,10 +9,10 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
+  /** A string that contains this text, or an array of numbers, which is one node of its table and is expanded here. */
   readonly holder: Value | undefined;
-  /** The texts of strings that are empty in the table, by their nodes. */
-  texts: Map<number, Buffer> | undefined;
+  /** Long texts that were cut out of the bytes, so that their strings are empty there, by the nodes of the strings. */
+  longTexts: Map<number, Buffer> | undefined;
   /** JSON in its strings, and numbers of its arrays, by their nodes. */
   nested: Map<number, Value | undefined> | undefined;
 }
@@ -23,7 +23,7 @@ let textCount = 0;
 
 const newText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
-  return { id: textCount, table, document, holder, texts: undefined, nested: undefined };
+  return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
 };
 
 /** First bytes of values, which identify their kinds. */
@@ -44,16 +44,18 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param texts long texts by key, which are empty in the bytes, so they can be read, but not written */
+  /** @param longTexts texts by key, which are empty in the bytes, so they can be read, but not written */
   static parse(
     bytes: Buffer,
-    { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
+    { document, longTexts }: { readonly document?: string; readonly longTexts?: ReadonlyMap<string, Buffer> } = {},
   ): Value | undefined {
     const table = readTable(bytes);
     if (table === undefined) return undefined;
     const jsonText = newText(table, document);
-    if (texts !== undefined)
-      jsonText.texts = new Map(Array.from(texts, ([key, text]) => [json.findMemberNode(table, 0, key) ?? 0, text]));
+    if (longTexts !== undefined)
+      jsonText.longTexts = new Map(
+        Array.from(longTexts, ([key, text]) => [json.findMemberNode(table, 0, key) ?? 0, text]),
+      );
     return new Value(jsonText, 0);
   }
 
@@ -93,7 +95,7 @@ export class Value {
 
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
+    return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
   get number(): number | undefined {
@@ -161,7 +163,7 @@ export class Value {
     return value.items();
   }
 
-  /** The elements, also null, of the array at a path; none of another value. */
+  /** The elements of the array at a path, with null; empty if there is no array. */
   items(...path: Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
@@ -190,7 +192,7 @@ export class Value {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
-  /** The members, also null, of the object at a path; none of another value. */
+  /** The members of the object at a path, with null; empty if there is no object. */
   members(...path: Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];
@@ -208,7 +210,7 @@ export class Value {
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
-      const table = readTable(this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      const table = readTable(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
       return table && newText(table, undefined, this);
     });
   }

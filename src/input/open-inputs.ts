@@ -26,9 +26,10 @@ export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 const maxOpenFiles = 64;
 
 /**
- * Returns sources in the given order, which the caller closes, and the problems of inputs that could not be opened. For
- * each file of a folder, `folders` has the folder, and `emptyFiles` has those that are skipped. `repeated` are names of
- * files that have another name. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * Returns sources in the given order, which the caller closes, and the problems of inputs that could not be opened.
+ * `folders` has the folder of each file that a folder contains. `emptyFiles` are such files that are empty and skipped.
+ * `repeated` are names that were dropped, because another name has the same file.
+ * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -109,7 +110,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head) !== undefined) return undefined;
     checkHead(name, head, takesContainers);
-    // Only these bytes are kept, because all other reads must notice changes.
+    // Only the head is kept. All other reads open the file again, so that they notice changes.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;

@@ -102,14 +102,14 @@ const wordBytes = 4;
 const readAheadBytes = 128;
 
 export interface KeyUses {
-  /** Keys whose values are one node each, without their content, unless `read` includes the content. */
+  /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** For each key, texts that become part of the shape of the object. With an unregistered text, it has no shape. */
+  /** For each key, texts that become part of the shape of the object. An object with another text has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
 /** The kernel's numbers for these uses. */
-const keyUses = { leaf: 1, choice: 2 };
+const keyUses = { leaf: 1, shapeText: 2 };
 
 export class JsonReader {
   readonly #exports: KernelExports;
@@ -136,7 +136,7 @@ export class JsonReader {
     this.#input = this.#exports.input();
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
-      this.#exports.setKeyUse(registerKey(key), keyUses.choice);
+      this.#exports.setKeyUse(registerKey(key), keyUses.shapeText);
       for (const text of texts) registerKey(text);
     }
   }
@@ -192,7 +192,7 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Returns the start of the first run of `length` (16 or more) letters, digits, `_`, `-` or `.`; `end` if none. */
+  /** Returns the start of the first `length` (16 or more) letters, digits, `_`, `-` or `.` in a row; else `end`. */
   findRun(from: number, end: number, length: number): number {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
@@ -217,7 +217,7 @@ export class JsonReader {
   }
 
   /** Returns the fault of a line or element that is not JSON, whose root has the end 0. */
-  faultAt({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
+  faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
 

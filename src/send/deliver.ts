@@ -61,7 +61,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const { problems } = dataset;
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
   if (!dryRun) await rejects?.requireWritable(isNeeded, listRejected(outcomes));
-  const { errors } = problems;
+  const { errors: errorsBefore } = problems;
   const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
   const requests = planRequests(dataset, {
@@ -72,7 +72,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     oneRequest,
   });
   // With `--strict`, warnings about the ledger and the plan are errors.
-  if (problems.errors > errors) throw invalidInput(problems, { isSending: true });
+  if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
     await writeBody(dataset, { delivery, jobs });

@@ -80,8 +80,9 @@ export type SecretFault = keyof typeof secretFaults;
 
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
-  const forCalls = "set a password of `rollcall call read` with ROLLCALL_PASSWORD or `rollcall auth login --for calls`";
-  const hint = mayBePassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
+  const hint = mayBePassword
+    ? "give the key alone; if it is a password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+    : "give the key alone, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };

@@ -109,7 +109,7 @@ interface Setting<Value> {
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True for a setting of a deployed service: `local` ignores it, and a named profile overrides the environment. */
+  /** True for a setting of a deployed service: profile `local` ignores it, `--profile` overrides the environment. */
   readonly isOfService?: true;
 }
 
@@ -120,10 +120,16 @@ const definitions = {
   base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },
   inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
-  analysis_provider: { ...provider, about: "the name in the path /inference/analysis/<name>/models" },
-  router_provider: { ...provider, about: "the name in the path /inference/router/<name>/models" },
+  analysis_provider: {
+    ...provider,
+    about: "name of the analysis provider in the service's URLs: /inference/analysis/<name>/models",
+  },
+  router_provider: {
+    ...provider,
+    about: "name of the routing provider in the service's URLs: /inference/router/<name>/models",
+  },
   project: {
-    about: "project of the calls that `call read` reads, and of the usage of `models`",
+    about: "project whose calls `call read` reads; `models` sends it for usage tracking",
     parse: parseProject,
     local: "local/local",
     example: "team/project",

@@ -136,7 +136,7 @@ describe("readTable", () => {
             expect(startOf(own, node)).toBe(start);
             if (fault === undefined) expect(valueAt(own, node)).toEqual(JSON.parse(line.toString()));
             else {
-              const found = reader.faultAt(own, node);
+              const found = reader.faultOf(own, node);
               expect({ ...found, at: found.at - from }).toEqual(fault);
               expect(endOf(own, node)).toBe(0);
             }

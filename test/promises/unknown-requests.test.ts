@@ -170,7 +170,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  check that these are the options of the `rollcall log` command, then log the file",
+      "  if `rollcall log` ran with other options, verify with those; otherwise log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);
@@ -184,7 +184,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: check whether the service has the groups: if so, pass .*; or, if the service honors Idempotency-Key, run the same `rollcall log` command/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: if the service honors Idempotency-Key, run the same `rollcall log` command .*; otherwise pass --assume-logged/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

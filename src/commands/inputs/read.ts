@@ -127,12 +127,12 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
-    const { formats, rewardFrom, notes } = conversion;
+    const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
-      const keys = `Group: ${groupText}. Reward from: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
+      const keys = `Group: ${groupText}. Reward from: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
       screen.notice(`${what} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);

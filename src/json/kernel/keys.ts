@@ -27,7 +27,7 @@ const keys: usize = memory.data(8 * 2048, 8);
 /** Use: each value of the key is one node, without its content. */
 export const leafUse: u32 = 1;
 /** Use: values of the key that are registered texts are part of the shape of their objects. */
-export const choiceUse: u32 = 2;
+export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;

@@ -15,7 +15,7 @@ import {
   skipWhite,
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
-import { choiceUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, usesOf } from "./keys";
+import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
 import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
 
@@ -282,7 +282,7 @@ function addMember(node: usize, value: u32): void {
   const shape = load<u32>(open, 12);
   if (shape === shapes.noShape) return;
   const key = keyBefore(node);
-  if (value === shapes.stringShape && (usesOf(key) & choiceUse) !== 0) {
+  if (value === shapes.stringShape && (usesOf(key) & shapeTextUse) !== 0) {
     const text = input() + load<u32>(node) + 1;
     const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
     value = id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;

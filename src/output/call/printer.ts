@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`. If `canBeEmpty`, the list may be empty. */
+  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`, also without a reply if `canBeEmpty`. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -131,9 +131,9 @@ type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean;
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { all, groups } = view.summary;
-  // Only people get a row for all calls, because a script that adds the rows would count each call twice.
-  const isForPeople = screen.format === "table" || screen.format === "tsv";
-  const rows = isForPeople ? [...groups, { ...all, op: "all calls" }] : groups;
+  // JSON, jsonl and csv have no row for all calls, because a program that adds the rows would count each call twice.
+  const hasTotal = screen.format === "table" || screen.format === "tsv";
+  const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
   await printList(screen, { columns, rows, wire: { bytes: Buffer.from(summaryJson(view, rows)), member: "groups" } });
 };
