@@ -8,7 +8,10 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project whose calls `call read` reads; `models` sends it for usage tracking", "team/project"),
+    project: text(
+      "project of the calls to read; `rollcall models` sends it, too, for usage statistics",
+      "team/project",
+    ),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),

@@ -56,8 +56,10 @@ export const resolutionMissing = (): Failure =>
     hint: `${rerunHint}; otherwise pass --assume-logged if the service has the groups, or --resend if it does not`,
   });
 
-export const noSuchRequest = (ids: readonly string[]): Failure => {
-  const message = `nothing was changed: no request to this destination has the id ${ids.join(" or ")} and an unknown outcome`;
+/** @param found ids whose outcome is not unknown, with their states */
+export const noSuchRequest = (found: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
+  const reasons = found.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
+  const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "find its id and destination with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
 };

@@ -36,6 +36,7 @@ export {
   closeSources,
   combineModes,
   fileOf,
+  filesOf,
   findText,
   locateLine,
   maxDocumentBytes,

@@ -73,7 +73,7 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | 
     return members;
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    return "the archive is cut off or damaged, so its list of members cannot be read";
+    return "the archive is cut off or damaged, so its list of members cannot be read (write the file again)";
   }
 };
 

@@ -65,7 +65,7 @@ const redactUrl = (text: string): string =>
 const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
   pattern.test(text) ? text : reject(wanted);
 
-const nameForm = "a name without control characters and without white space around it";
+const nameForm = "a name, not empty, without control characters, and without white space at its start or end";
 const parseName = matchPattern(/^(?!\s)\P{Cc}+(?<!\s)$/u, nameForm);
 
 const parseSegment = (text: string): string | Rejected =>
@@ -129,7 +129,7 @@ const definitions = {
     about: "name of the routing provider in the service's URLs: /inference/router/<name>/models",
   },
   project: {
-    about: "project whose calls `call read` reads; `models` sends it for usage tracking",
+    about: "project of the calls to read",
     parse: parseProject,
     local: "local/local",
     example: "team/project",

@@ -87,5 +87,5 @@ const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: Con
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
   const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);
   const where = receipt === undefined ? "; list all with --receipt <file>" : "";
-  return `${leaves.left_out} of ${leaves.read} values dropped (no field in a trajectory): ${formatList(paths, 5)}${where}`;
+  return `${leaves.left_out} of ${leaves.read} values not converted: ${formatList(paths, 5)}${where}`;
 };

@@ -3,7 +3,7 @@ import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index
 import type { Context } from "../../context.ts";
 import { type Excerpt, Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
-import { findText, readRange, type Source } from "../../input/index.ts";
+import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
@@ -27,7 +27,7 @@ export const printWarnings = async (
   for (const warning of shown) screen.warn(warning);
   if (hidden.length === 0) return;
   const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  const files = `${formatCommandLine([sources[0]?.name ?? "-"])}${sources.length > 1 ? " …" : ""}`;
+  const files = `${formatCommandLine([sources[0] === undefined ? "-" : fileOf(sources[0])])}${sources.flatMap(filesOf).length > 1 ? " …" : ""}`;
   screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json ${files}\``);
 };
 

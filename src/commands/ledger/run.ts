@@ -39,9 +39,12 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
-  const missing = typed.id.filter((id) => !unknown.has(id));
-  if (ledger === undefined || missing.length > 0) throw failures.noSuchRequest(missing);
+  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, state]));
+  const missing = typed.id.filter((id) => states.get(id) !== "unknown");
+  if (ledger === undefined || missing.length > 0) {
+    const found = missing.map((id) => [id, states.get(id)] as const);
+    throw failures.noSuchRequest(found.map(([id, state]) => [id, state && ledgers.formatState(state)]));
+  }
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -196,7 +199,7 @@ const openLedger = async (
   if (location === undefined) throw failures.ledgerLocationMissing(false);
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (readsAllDestinations && !typed.allDestinations)
-    screen.notice("no URL is set, so this reads the requests to all destinations");
+    screen.notice("no URL is set, so requests to all destinations count");
   const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
