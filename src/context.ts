@@ -45,6 +45,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
+/** Runs work in a separate context. Requests that are pending after the work are aborted. */
 export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
   const ended = new AbortController();
   const context = openContext({ host: withSignal(host, ended.signal), screen, flags });

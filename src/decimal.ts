@@ -50,4 +50,5 @@ export const shiftSpelled = (text: string, power: number): string | undefined =>
   return decimal === undefined ? undefined : formatDecimal(shiftDecimal(decimal, power));
 };
 
+/** Rounds to six significant digits for people. Whole numbers stay unchanged, because they may be counts. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

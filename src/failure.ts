@@ -95,6 +95,7 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
+/** The end of a run that did not succeed. `output` prints it, and `run` returns its exit code. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;

@@ -8,6 +8,7 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
+/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
@@ -270,6 +271,7 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
+/** Calls `write`, which writes to a file. If the file is a named pipe, waits for its reader first. */
 export const writeForReader = async <Result>(
   file: string,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,

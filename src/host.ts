@@ -58,6 +58,7 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
+/** Returns an environment for other programs: without secrets of rollcall and PostgreSQL, and URLs of databases. */
 export const removeSecrets = (env: Host["env"]): Host["env"] => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));

@@ -5,6 +5,7 @@ import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
+/** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);

@@ -9,12 +9,14 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`): str
 
 export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+/** Returns the options of typed values, such as `--best 3`. A value that is undefined or false has no option. */
 export const toOptionArgs = (typed: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.entries(typed).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
+/** The position of a problem in front of its message: `a.jsonl:3:14: `; empty without a file. */
 export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 

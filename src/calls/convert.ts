@@ -19,6 +19,7 @@ export type ConversionObstacle =
   | ("odd-tools" | "no-reward" | "odd-reward");
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
+/** JSON on one line without a newline, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
 /** Newlines in JSON are only between values, because strings escape them. */

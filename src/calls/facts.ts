@@ -28,6 +28,7 @@ export const findOperation = (call: RawJson): string | undefined => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
+/** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
 /** Returns the first state that applies: deleted, failed, running, ok. Assumed: `error` and `running` are statuses. */
@@ -171,6 +172,7 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
+/** Levels of nesting in `summary` and unknown fields. Deeper values are omitted. */
 const maxLevels = 16;
 
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {

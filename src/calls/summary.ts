@@ -44,6 +44,7 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 :
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
+/** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];

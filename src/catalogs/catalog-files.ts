@@ -84,6 +84,7 @@ export const listSavedModelIds = (folder: string): readonly string[] => {
   return [...new Set(ids)].sort();
 };
 
+/** Returns the models of a reply; undefined if it is not a catalog. */
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;

@@ -73,6 +73,7 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   return facts;
 };
 
+/** Replaces a value that is nested too deeply for JSON. */
 const toWritable = (value: unknown): unknown => {
   try {
     JSON.stringify(value);

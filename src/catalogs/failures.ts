@@ -9,6 +9,7 @@ export const lockCommand = (file: string): string =>
 
 const otherLock = "choose another file with --file";
 
+/** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
 export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }): Failure => {
   const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
   const message = `cannot use the lock file ${where.file}: ${reason}`;

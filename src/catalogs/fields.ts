@@ -95,6 +95,7 @@ export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPr
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
+/** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
@@ -157,6 +158,7 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
+/** Returns the data centers of a model; undefined if they are not a list of objects. */
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
 

@@ -141,6 +141,7 @@ const listCriteria = (filter: Filter, now: number) => {
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
+/** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
   const criteria = listCriteria(filter, now);
   return (model) => criteria.every(({ test }) => test(model));

@@ -32,6 +32,7 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
+/** Returns the facts of a model; undefined without an id. */
 export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
@@ -59,6 +60,7 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
 };
 
 export type LockPath = readonly (string | number)[];
+/** `positionOf` returns the line and column of a fact, from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;

@@ -5,6 +5,7 @@ import type { CatalogName } from "./catalog-files.ts";
 import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
+/** An entry of a catalog (interface 2.5). */
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A row has a model that can be called (interface 2.3), an entry or both. */
@@ -25,6 +26,7 @@ export const groupById = <Value>(
   return byId;
 };
 
+/** Joins each model with each entry that has exactly its id, in the order of the models. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {

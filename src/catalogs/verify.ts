@@ -147,12 +147,14 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
 export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
+/** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
 type Catalogs = ReadonlyMap<CatalogName, readonly CatalogModel[]>;
 
+/** The result has the order of the lock file. */
 export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolicy) => {
   const served = new Map(
     Array.from(catalogs, ([name, models]) => [name, models.flatMap((model) => toLockedModel(name, model) ?? [])]),

@@ -46,6 +46,7 @@ export const rankGroupKey = (name: string): number => {
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
+/** Opens a reader of group keys: the requested key, by default `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory: json.JsonValue, report: Report): string | undefined => {

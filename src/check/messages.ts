@@ -54,6 +54,7 @@ const messageShape = new Shape(
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
+      /** Index in `roleNames`; -1 for an unknown role. */
       role,
       calls: kinds.tool_calls,
       reports,

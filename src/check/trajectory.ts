@@ -152,6 +152,7 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
   }
 };
 
+/** True if a value describes a failure: true, an object, a nonempty string or a nonempty array. */
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 

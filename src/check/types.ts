@@ -79,6 +79,7 @@ export const reportWrongType = (
 /** Kind of the elements of a list, and the rule for other elements. Without a rule, they violate the field's type. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
+/** Reports elements of another kind; true if there are none. */
 export const checkElements = (text: JsonTable, list: number, type: ElementType, report: Report): boolean => {
   const { kind, rule } = type;
   // A list of numbers is one node, and numbers never fit.

@@ -83,6 +83,7 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
   for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
 };
 
+/** @throws Failure `invalid-arguments`, `subcommand-missing` */
 const validateArgv = (parsed: ParsedArgv): void => {
   const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;

@@ -75,6 +75,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   },
 });
 
+/** A whole number. @param wanted the description of the number in failures */
 export const count = (
   about: string,
   { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},

@@ -223,5 +223,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
+/** True if a retry can help. If the host is unknown or refuses connections, `waitsForHost` decides. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

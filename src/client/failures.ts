@@ -162,6 +162,7 @@ const refusalHint = (status: number, message: string | undefined): string => {
     : "fix the named cause first, because the service would refuse the same request again";
 };
 
+/** @param at the path of the invalid value */
 export const invalidReply = (
   request: RequestTarget,
   { status, bytes, at }: { readonly status: number; readonly bytes: Uint8Array; readonly at: string | undefined },

@@ -26,6 +26,7 @@ export type CatalogModel = ServiceObject;
 
 const catalog = { method: "GET", host: "base", repeatable: true, body: z.undefined(), reply: readListReply } as const;
 
+/** Lists the models of the analysis provider's catalog (interface 4.4). */
 export const listAnalysisModels = endpoint({
   ...catalog,
   name: "list analysis catalog",
@@ -33,6 +34,7 @@ export const listAnalysisModels = endpoint({
   parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
 });
 
+/** Lists the models of the routing provider's catalog (interface 4.5). */
 export const listRouterModels = endpoint({
   ...catalog,
   name: "list router catalog",

@@ -14,6 +14,7 @@ const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
 
+/** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {
   if (typeof value !== "string") issues.push({ code: "invalid_type", expected: "string", input: value });
   else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
@@ -59,6 +60,7 @@ export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 /** A request (interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({ split: text, trajectory_groups: z.array(TrajectoryGroup) });
 
+/** Logs trajectories and calculates metrics (interface 4.1). */
 export const logTrajectories = endpoint({
   name: "log trajectories",
   method: "POST",
@@ -82,6 +84,7 @@ export const ValidationItem = z.looseObject({
   ctx: z.optional(z.record(z.string(), z.unknown())),
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
+/** The body of a validation error (interface 7). */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 
 export type Issue = z.core.$ZodIssue;

@@ -12,6 +12,7 @@ export const InferenceModel = z.looseObject({
   root: text,
 });
 
+/** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
   name: "list models",
   method: "GET",

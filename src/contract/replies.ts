@@ -8,6 +8,7 @@ export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
+/** Returns the items of a list if all of them are texts. */
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
@@ -36,6 +37,7 @@ export interface ReplyEntry {
   readonly position: number;
 }
 
+/** The objects in the list of a reply, without null elements. */
 export interface ReplyList {
   readonly bytes: Uint8Array;
   readonly entries: readonly ReplyEntry[];

@@ -17,6 +17,7 @@ const idsOf = (value: Value): readonly string[] =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
+/** Returns the path of the next part of a document; undefined if there is none. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 export const listEmbedded = (document: Value): readonly Value[] =>

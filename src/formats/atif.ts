@@ -48,6 +48,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links)
 
 type History = Readonly<{ turns: readonly OutputJson[]; tools: OutputJson | undefined }>;
 
+/** Converts a document with its continuations and subagents. @throws ConversionError */
 export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
   const { value } = located;
   requireVersion(run, value);
@@ -89,6 +90,7 @@ const modelOf = (document: Value | undefined): string | undefined => document?.g
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
+  /** Reads a referenced document; undefined if it is missing, or was read before. */
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);
@@ -121,6 +123,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
       return !isCopied;
     });
   };
+  /** Converts the parts of a trajectory to one history, or each part to a history. @throws ConversionError */
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSampled = model === undefined || (modelOf(first) ?? model) === model;

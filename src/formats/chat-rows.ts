@@ -96,6 +96,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): stri
 /** Part of the group key, because another policy answered the same prompt at another step. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
+/** A digest that does not depend on the spelling of the values. */
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
@@ -110,6 +111,7 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
 
 const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
+/** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
 const requireList = (row: Value, key: string): readonly Value[] => {
   const list = chat.unwrapJson(row.require(key));
   if (!list.isList) throw new ConversionError(`${key} is not a list`, list);

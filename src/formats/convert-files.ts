@@ -221,6 +221,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   return {
     existing,
     load,
+    /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
       const { name } = joined;

@@ -11,6 +11,7 @@ export interface FormatOptions {
   readonly rewardFrom?: Path | undefined;
   /** Path of the messages in a row of chat messages. Default: `messages`. */
   readonly messagesFrom?: Path | undefined;
+  /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
@@ -73,12 +74,14 @@ export interface Converter {
   preview?(record: SourceRecord): void;
   /** Undefined: the receipt does not count a part of another record, or one about the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
+  /** Returns the faults that can be found only when all records are known. */
   findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if the member's name contains the group. */
   groupOfMember?(member: string): string | undefined;
 }
 
 export interface Format {
+  /** The value of `--from`. */
   readonly name: string;
   readonly title: string;
   /** The origins of groups, rewards and sampled turns, as texts. */
@@ -95,6 +98,7 @@ export interface Format {
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   readonly takesGroupKey?: boolean;
+  /** Names of files that are read after the others. */
   readonly lastFilePattern?: RegExp;
   /** True if its JSON can contain NaN and Infinity. Each is read as an empty object. */
   readonly hasNonFinite?: boolean;

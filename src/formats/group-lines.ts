@@ -120,6 +120,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     },
     /** Writes a full buffer. There is nothing to await before it is full. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
+    /** Returns all lines, one for each group. */
     async end(host: Host): Promise<Bytes> {
       if (open !== undefined) writeText(lineEnd(open));
       await flushTo(spool);

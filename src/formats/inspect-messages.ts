@@ -4,6 +4,7 @@ import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawJson, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
+/** @throws ConversionError */
 export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);

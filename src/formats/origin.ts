@@ -18,6 +18,7 @@ interface ConvertedInput {
   readonly converter: Converter;
 }
 
+/** Opens the records of files of one format, in reading order. */
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,

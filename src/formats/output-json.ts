@@ -116,6 +116,7 @@ export class JsonWriter {
     return replaceLineEnds(this.#bytes.subarray(start, this.length));
   }
 
+  /** Removes and returns the bytes from `start`. */
   take(start = 0): Buffer {
     const bytes = this.#bytes.subarray(start, this.length);
     this.length = start;

@@ -17,6 +17,7 @@ const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
+/** The counts of a run. Leaves are scalars, and empty arrays and objects. */
 export type ReceiptData = ReturnType<Receipt["data"]>;
 
 export const openReceipt = () => {

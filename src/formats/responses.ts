@@ -104,6 +104,7 @@ const logprobsIn = (turn: Turn): OutputJson | undefined => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
+/** Converts the result of a tool, or a message of another role. @throws ConversionError */
 export const convertItem = (item: Value): OutputJson => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");

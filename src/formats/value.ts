@@ -83,6 +83,7 @@ export class Value {
     return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
+  /** As it was written. */
   get raw(): string {
     const { start, end } = this.span;
     return this.bytes.toString("utf8", start, end);
@@ -135,6 +136,7 @@ export class Value {
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
+  /** True for all values but arrays and objects. Only flat values can be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
@@ -215,6 +217,7 @@ export class Value {
     });
   }
 
+  /** The JSON in its string, if it was parsed before. */
   get cachedEmbeddedJson(): Value | undefined {
     return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }

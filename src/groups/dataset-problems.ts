@@ -133,6 +133,7 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   }
 };
 
+/** With fewer rewards, none is an outlier. */
 const minRewards = 10;
 
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */

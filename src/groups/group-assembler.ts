@@ -62,6 +62,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     completeGroups.set(key, group);
     finish(group, digest.digest().subarray(0, digestBytes));
   };
+  /** True if a group has its full size, or if another run sent it with the same trajectories. */
   const isComplete = ({ group, digest }: OpenGroup): boolean => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
@@ -98,6 +99,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   });
   return {
     take: grouping.groupParts,
+    /** The open groups, longest idle first. */
     get incomplete(): readonly number[] {
       return Array.from(open.values(), ({ group }) => group);
     },

@@ -43,6 +43,7 @@ export class ReadWindow {
     return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
+  /** @throws Failure `input-changed` */
   readPartNow(groupPart: GroupPart): Buffer {
     return requireUnchanged(this.readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }

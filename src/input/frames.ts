@@ -165,6 +165,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
+/** Returns the offset of the first byte of the line of `at`, after a byte order mark. */
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

@@ -70,6 +70,7 @@ interface InputOptions extends SpoolOptions {
   readonly remotes: Remotes | undefined;
 }
 
+/** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
 const openInput = async (name: string, options: InputOptions): Promise<Source> => {
   const { host, remotes } = options;
   try {

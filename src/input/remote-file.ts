@@ -43,6 +43,7 @@ export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
+/** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */

@@ -9,6 +9,7 @@ import { type Bytes, readHead } from "./source.ts";
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
+/** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
@@ -186,6 +187,7 @@ const textKind = (text: string): string | undefined => {
   return isProse ? "text that is not JSON" : undefined;
 };
 
+/** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. If all inputs do, other formats are not loaded. */

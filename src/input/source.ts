@@ -64,6 +64,7 @@ export const closeSources = async (sources: Iterable<Source>): Promise<void> => 
   for (const { bytes } of sources) await bytes.close();
 };
 
+/** Returns the text of a file: a source, or a file that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
@@ -80,6 +81,7 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
   }, 0o666);
 
+/** Returns the file and line that a line of a source was read or converted from. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 

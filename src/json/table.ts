@@ -23,6 +23,7 @@ export const startOf = ({ words }: JsonTable, node: number): number => words[nod
 /** The offset after the last byte of a node. */
 export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
+/** The node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
@@ -42,6 +43,7 @@ export const keyIdOf = (text: JsonTable, key: number): number => {
 export const countNumbers = (text: JsonTable, array: number): number =>
   nodeAfter(text, array) === array + nodeSize ? detailOf(text, array) : 0;
 
+/** Parses a number, as JSON.parse does. */
 export const readNumber = (text: JsonTable, node: number): number => {
   const { bytes } = text;
   const start = startOf(text, node);
@@ -176,6 +178,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
 
+/** Returns the value at a path; undefined if there is none. */
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
@@ -190,6 +193,7 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
   return deepest;
 };
 
+/** Returns the elements of an array; none of another value. */
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array !== undefined && firstByteOf(array) === syntax.openBracket
     ? Array.from(childrenOf(array), ([, element]) => element)

@@ -33,6 +33,7 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
+/** Returns the offset `from`, moved back over the white space before it. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
@@ -94,6 +95,7 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
 export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
   toBuffer(bytes).toString("utf8", start, end);
 
+/** Returns a Buffer over the same memory. */
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -107,6 +109,7 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
+/** Parses a text; returns undefined if it is not JSON. */
 export const parseJson = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
@@ -115,6 +118,7 @@ export const parseJson = (text: string): { readonly value: unknown } | undefined
   }
 };
 
+/** Returns the value at a path in a parsed value; undefined if there is none. */
 export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

@@ -99,6 +99,7 @@ export const toScope = (row: Row) => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
+/** A request in the ledger. Times are milliseconds since 1970. */
 export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
 /** Times are milliseconds since 1970. */

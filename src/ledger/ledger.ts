@@ -167,6 +167,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
   };
   return {
     destinationFacts: await readFacts(database, [destination, account]),
+    /** Makes requests in flight of dead runs unknown. */
     async recover(): Promise<void> {
       const row = await findRow();
       if (row !== undefined) await writer.recover(row);
@@ -177,11 +178,13 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
       if (row === undefined) return;
       yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
+    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs have. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const begun = await writer.recordRequest(row, entry);
       return typeof begun === "number" ? entries.formatId(begun) : begun;
     },
+    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
     recordOutcome: async (id: string, outcome: RecordedOutcome) =>
       await writer.recordOutcome(entries.parseId(id), outcome),

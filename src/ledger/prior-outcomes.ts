@@ -29,6 +29,7 @@ export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
  * negative if the run has no such group.
  */
 export const openPriorOutcomes = (options: {
+  /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
   readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   readonly input: string;
   readonly resendLogged: boolean;

@@ -15,6 +15,7 @@ import * as entries from "./entries.ts";
 
 export interface NewEntry {
   readonly dedupKeys: Uint8Array;
+  /** The `Idempotency-Key`; empty for a request without a key. */
   readonly key: string;
   readonly input: string;
   readonly bytes: number;

@@ -27,6 +27,7 @@ export interface Tool {
 
 const maxQuotedLength = 100;
 
+/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
 export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments): void => {
   const { name, inputSchema } = tool;
   const { properties } = inputSchema;

@@ -45,6 +45,7 @@ const redirectPage = (url: string): string => `<!doctype html>
 </html>
 `;
 
+/** False in a build, over SSH on macOS, and on Linux without a display server: nobody would see the browser. */
 const hasDisplay = ({ env, platform }: Host): boolean => {
   if (isBuildSystem(env)) return false;
   if (platform === "win32") return true;

@@ -132,6 +132,7 @@ const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] 
     return isFirst ? problem : { ...problem, advice: undefined };
   });
 
+/** @param isInMessage true if the failure's message already contains the problem's message and position */
 const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";

@@ -43,6 +43,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownCol
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
     fallbackText(column.value(row), position);
+  /** Returns the text if the wire has no value at `a.b`: that of the value at `a`, or else that of `value`. */
   const fallbackText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");

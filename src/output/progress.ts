@@ -50,6 +50,7 @@ export type Meter = ReturnType<typeof openMeter>;
 
 interface MeterOptions {
   readonly format: MeterFormat;
+  /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   readonly columns: number;
   readonly spinner: (label: string) => ProgressIndicator;
@@ -95,9 +96,11 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
+/** Cells of a bar. A bar of fewer than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
+/** The text of a bar, with its parts in the order of importance. The last parts are omitted if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },

@@ -93,6 +93,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     else void writeError(async (paint) => await formatNote(sentence, paint));
   };
 
+  /** Writes to standard output, after everything that was queued for standard error. */
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
     const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
     const cleanPieces = async function* (): AsyncGenerator<string, void> {
@@ -115,6 +116,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
     const isDrawn = !terminal.isSizeUnknown;
+    // On a terminal of unknown size, the spinner could not clear its lines.
     spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
     return spinner;
   };
@@ -133,6 +135,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     get isReaderGone(): boolean {
       return output.isReaderGone || isPagerClosed;
     },
+    /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
     get width(): number {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
@@ -171,6 +174,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),
+    /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const inLines = isInBuild && !isForProgram && !options.quiet;
       const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
@@ -183,6 +187,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   return screen;
 };
 
+/** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;

@@ -73,6 +73,7 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
 
 const joinedLength = 1 << 16;
 
+/** Returns false if the reader left. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
   for await (const piece of pieces) {
     await sink.write(piece);

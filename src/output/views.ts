@@ -15,6 +15,7 @@ export interface CellTag {
 }
 
 export interface Column<Row> {
+  /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
   readonly name: string;
   /** The name in the document, such as `entry.pricing.prompt`. Default: the name. */
   readonly path?: string;

@@ -29,6 +29,7 @@ const takeStart = (line: string, width: number): string => {
   return start;
 };
 
+/** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
 export const truncate = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;

@@ -54,6 +54,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
+/** Finds the member whose key is the whole name, otherwise the shortest part of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
@@ -90,6 +91,7 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   };
 };
 
+/** Returns JSON with only the named values of an object, or of the objects of a list; undefined for other kinds. */
 export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));

@@ -45,6 +45,7 @@ export const rejectsExist = (file: string): Failure =>
     hint: `move it away, or ${otherRejectsHint}`,
   });
 
+/** @param isRemote true if the first input is a URL, false for standard input */
 export const rejectsPathMissing = (isRemote: boolean): Failure =>
   new Failure("usage", "rejects-path-missing", `${isRemote ? "a URL" : "standard input"} has no default rejects file`, {
     hint: "pass --rejects <file>",
@@ -117,6 +118,7 @@ interface LedgerArgs {
 }
 
 interface UnknownFacts extends LogCounts, LedgerArgs {
+  /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
   readonly id: string | undefined;
   readonly positions: string;

@@ -14,6 +14,7 @@ import type { RejectedGroup } from "./rejects.ts";
 /** The step after a refused request. Without `requests` and `refused`, the run ends. */
 interface NextStep {
   readonly requests?: readonly PlannedRequest[];
+  /** Maximum bytes of later requests. */
   readonly limit?: number;
   readonly refused?: readonly RejectedGroup[];
   /** The failure that ends the run. Default: the failure of the reply. */
@@ -112,6 +113,7 @@ const locateProblems = async (
   return problems;
 };
 
+/** Opens a locator of items in the input. It returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {

@@ -56,6 +56,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
         if (isNeeded) throw thrown.withDetails({ unsent: true });
       }
     },
+    /** Adds groups to both files. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]): Promise<void> {
       if (rejected.length === 0) return;
       const isBegun = reader.countLines() > 0;

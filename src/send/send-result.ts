@@ -32,6 +32,7 @@ export interface SendResult {
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
+  /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
   readonly of: number;

@@ -32,6 +32,7 @@ export {
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
   readonly address: string;
+  /** 0 picks a free port. */
   readonly port: number;
   /** `team/project` of calls that were logged with a key without a project. */
   readonly project: string;
@@ -94,6 +95,7 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
+    /** Answers the requests in flight, then closes. Resolves with false if requests were aborted after 10 s. */
     close: (): Promise<boolean> => {
       closed ??= server.close().finally(() => store.close());
       return closed;

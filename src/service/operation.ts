@@ -24,6 +24,7 @@ export class Refusal extends Error {
 
 export const maxFaults = 100;
 const maxNamedFaults = 5;
+/** Returns the refusal of a request that does not match the interface: 422 with an item for each fault. */
 export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);

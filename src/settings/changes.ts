@@ -97,6 +97,7 @@ const checkSetting = (name: string, value: unknown, layers: Pick<lookup.Layers, 
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
+/** Returns the problem of a setting in an imported file. The message does not quote secrets of a URL. */
 export const findSettingProblem = (...imported: Parameters<typeof checkSetting>): Problem | undefined => {
   const found = checkSetting(...imported);
   return found && toProblem(found, "error", "correct the value in the file");

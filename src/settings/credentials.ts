@@ -21,6 +21,7 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
+/** Returns the variables that contain a secret for the uses, or the path of a file with such a secret. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
@@ -104,6 +105,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return { state: "command", from, profile: isOfProfile ? profile : undefined, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
+    // The credential or command of a named profile overrides the environment.
     const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];

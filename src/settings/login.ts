@@ -132,6 +132,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       return undefined;
     },
     askNext: async () => await askNext(key),
+    /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);

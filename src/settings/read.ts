@@ -129,6 +129,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   const { host, screen } = sources;
   const hide = screen.hideSecret;
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
+  /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];

@@ -59,6 +59,7 @@ const addScheme = (text: string): string | undefined => {
   return isRejected(url) ? undefined : url;
 };
 
+/** Removes the parts of a URL that can be secret: user, password, query and fragment. */
 const redactUrl = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 

@@ -85,6 +85,7 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): n
   return end < 0 ? first.length : end;
 };
 
+/** Returns the command that logs a group, or reads its logged calls; null for an invalid group, and for stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);

@@ -33,6 +33,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
+    /** Returns an answer; undefined if the input is not read yet, or lacks the group or trajectory. */
     answer: (name, query) => {
       opened.abort();
       return name === "state" && progress !== undefined ? { progress } : session?.[name](query);

@@ -10,6 +10,7 @@ const [maxPerRule, maxPerRuleWithRejects] = [1000, 100_000];
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 export type RuleCount = NonNullable<FailureDetails["ruleCounts"]>[number];
 
+/** Creates the problem of a rule, with secrets redacted. */
 export const createProblem = <Name extends RuleName>(
   rule: Name,
   data: RuleData<Name>,
@@ -75,6 +76,7 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
+  /** Replaces locations of stored problems, unless `locate` returns undefined. */
   async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
@@ -90,6 +92,7 @@ export class Problems {
     this.#byRule.delete(name);
   }
 
+  /** Adds later problems, by default of both severities. */
   merge(later: Problems, only?: Severity): void {
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;
@@ -107,6 +110,7 @@ export class Problems {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
+  /** Number of errors, including errors that are not stored. */
   get errors(): number {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }

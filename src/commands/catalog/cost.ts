@@ -64,6 +64,7 @@ const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   return Object.fromEntries(stated);
 };
 
+/** @throws Failure `usage-unrecorded`, `calls-missing` */
 const readRecordedUsage = async (context: Context, id: string): Promise<catalogs.Usage> => {
   const settings = await effectiveSettings(context);
   const project = settings.require("project");

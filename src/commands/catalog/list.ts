@@ -55,6 +55,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
 };
 
+/** @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);

@@ -37,6 +37,7 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
   return set;
 };
 
+/** @throws Failure `setting-missing` */
 export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
   const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
@@ -79,6 +80,7 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
     : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
 };
 
+/** Formats a time as `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */

@@ -76,6 +76,7 @@ const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
   return { label: `${mark} ${check}`, text, tone, kind: "sentence" };
 };
 
+/** The codes of findings, the most serious first. */
 const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
 const toWorstFailure = (findings: readonly checks.Finding[]): Failure | undefined => {

@@ -6,6 +6,7 @@ import { type Line, loadFailurePrinter, printDocument, printPage, type Section }
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
+/** @throws Failure `invalid-option-value` */
 export const explain = command({
   words: "explain",
   about: "explain an error code, an exit code or a rule, with an example",

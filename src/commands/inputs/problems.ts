@@ -128,6 +128,7 @@ const readExcerpt = async (
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);
   const length = Math.min(bytes.size, offset + windowBytes) - first;
+  // The file may be shorter by now.
   const window = await readRange(bytes, { start: first, length }).catch(() => undefined);
   if (window === undefined) return undefined;
   const at = offset - first;

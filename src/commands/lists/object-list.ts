@@ -4,6 +4,7 @@ import { type Column, printList, type Screen } from "../../output/index.ts";
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
     Partial<Pick<Column<Row>, "heading">> {
+  /** Default: the value, with commas between the items of a list. */
   readonly text?: (row: Row) => string | null | undefined;
 }
 

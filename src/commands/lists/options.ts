@@ -12,6 +12,7 @@ const parseDurationMs = (value: string): number | undefined => {
   return factor === undefined ? undefined : Number(digits) * factor;
 };
 
+/** A duration such as `7d`, in milliseconds. */
 export const durationOption = (about: string): cli.Kind<number | undefined> =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);

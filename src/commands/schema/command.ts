@@ -5,6 +5,7 @@ import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 
+/** @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
   summary: "print the JSON Schema of --json output",

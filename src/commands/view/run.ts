@@ -132,6 +132,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
   return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
 };
 
+/** Opens the groups in the local service. @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
   const given = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false)?.[0];

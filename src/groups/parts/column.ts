@@ -3,6 +3,7 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
+/** log2 of the numbers per block. */
 const blockBits = 9;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -67,6 +68,7 @@ export class Column {
     this.hasOnlyDefaults = true;
   }
 
+  /** Copies a range. */
   values(from = 0, to = this.length): Values {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);

@@ -18,6 +18,7 @@ import { computeMoments } from "../metrics/sums.ts";
 import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
+/** Filters; everything by default. */
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;

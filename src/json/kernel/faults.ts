@@ -22,6 +22,7 @@ export const colonNext: u32 = 2;
 export const commaNext: u32 = 3;
 export const endNext: u32 = 4;
 
+/** The kind and address of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
@@ -45,6 +46,7 @@ function setFault(at: usize, kind: u32): usize {
   return at;
 }
 
+/** Returns the byte, or 0 after the end. */
 function peek(at: usize): u32 {
   return at < end ? byteAt(at) : 0;
 }

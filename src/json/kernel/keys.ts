@@ -59,6 +59,7 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
+/** Returns the id of a key; 0 if it has none. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }

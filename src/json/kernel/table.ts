@@ -69,6 +69,7 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
+/** Reads one value. `isSkipping` skips the content of values of leaf keys. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0);
@@ -290,6 +291,7 @@ function addMember(node: usize, value: u32): void {
   store<u32>(open, key === 0 || value === shapes.noShape ? shapes.noShape : shapes.nextShape(shape, key, value), 12);
 }
 
+/** Returns the id of the key of a value; 0 if it has none. */
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;

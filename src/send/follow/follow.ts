@@ -104,6 +104,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     }
   };
 
+  /** Adds complete groups to the metrics and batches. @throws Failure `invalid-input` if an error stops the run */
   const processCompleted = async (): Promise<void> => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;

@@ -32,6 +32,7 @@ interface WaitingRequest {
   readonly reject: (thrown: unknown) => void;
 }
 
+/** @param newestMs the time of the newest id in the store */
 export const openRequestWriter = (
   database: Database,
   { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },

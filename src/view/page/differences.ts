@@ -21,6 +21,7 @@ const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{
 
 const trim = (word: string): string => word.trim();
 
+/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
 export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
   const shared = findShared(words.map(trim), splitWords(other).map(trim));

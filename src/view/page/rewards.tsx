@@ -37,5 +37,6 @@ export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }
   );
 };
 
+/** Formats the reward minus the mean of its group, in standard deviations. */
 export const formatAdvantage = (advantage: number | null | undefined): string =>
   typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";
