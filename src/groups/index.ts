@@ -23,6 +23,7 @@ export {
   requireUnchanged,
   type SourceTrajectory,
 } from "./group-bytes.ts";
+export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
 export { computeMoments, findBounds } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
@@ -30,16 +31,12 @@ export { compareRequests } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
 export {
-  collectDistributions,
   countUnreadable,
   type Dataset,
-  type Distributions,
   type FilteredOut,
-  finalizeGroup,
   type ReadOptions,
   readDataset,
   readSources,
-  subtractFromMetrics,
 } from "./read-dataset.ts";
 export type { SearchQuery, Selection } from "./select/select-groups.ts";
 

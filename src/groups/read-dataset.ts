@@ -9,8 +9,9 @@ import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
 import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
-import { listParts, ReadWindow, readPartValue, recheckBytes } from "./group-bytes.ts";
-import * as sketches from "./metrics/sketch.ts";
+import { readPartValue } from "./group-bytes.ts";
+import { finalizeGroup } from "./group-metrics.ts";
+import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
@@ -117,7 +118,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const rewards: sketches.Sketch[] = [];
+  const rewards: Sketch[] = [];
   const unsorted: UnsortedPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, byKey });
@@ -132,14 +133,14 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
       options.onProgress({ bytes: bytesBefore + bytes, of });
     };
     problems.setInput(source.name);
-    const sourceResult = { ...found, rewards: sketches.newSketch() };
+    const sourceResult = { ...found, rewards: newSketch() };
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
-    sketches.mergeSketch(found.rewards, sourceResult.rewards);
+    mergeSketch(found.rewards, sourceResult.rewards);
     if (!byKey) unsorted.push(...grouping.unsorted);
     bytesBefore += source.bytes.size;
   }
@@ -193,63 +194,3 @@ const locateOnly = ([first, ...others]: readonly inputs.Source[]): ProblemLocati
 /** True if nothing was read yet, or only whole requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
-
-/** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
-export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
-  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
-  else await subtractParts(dataset, group);
-};
-
-/** Subtracts groups that the service refused. @throws Failure `input-changed` */
-export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
-  for (const group of refused) {
-    await subtractParts(dataset, group);
-    countBareGroup(dataset, group, -1);
-  }
-};
-
-const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
-  if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
-};
-
-const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
-  const window = new ReadWindow();
-  for (const { source, part } of listParts(dataset, group)) {
-    if (!part.valid) continue;
-    const bytes = await window.read(source, part.start, part.length);
-    const rechecked = recheckBytes(bytes, dataset.found);
-    if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputs.inputChanged(source.name);
-    dataset.found.tally.merge(rechecked.tally, -1);
-  }
-};
-
-export type Distributions = ReturnType<typeof collectDistributions>;
-
-export const collectDistributions = (dataset: IndexedGroups) => {
-  const { groups, found } = dataset;
-  const counts = { trainable: 0, of: 0 };
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    counts.of++;
-    if (groups.trajectoriesOf(group) > 1 && !datasetProblems.hasZeroVariance(dataset, group)) counts.trainable++;
-  }
-  const { rewards, tally } = found;
-  const { count, least, most, mean } = rewards;
-  const weights = sketches.toWeights(rewards);
-  const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** The bounds without the lowest and the highest 1%, but without at least one reward each. */
-  const middle = [sketches.weightedValueAt(weights, first), sketches.weightedValueAt(weights, last)] as const;
-  const bounds = { least, most, middle, rangeStep: sketches.rangeStep(rewards) };
-  return {
-    rewards: {
-      count,
-      ...bounds,
-      mean,
-      spread: sketches.sketchDeviation(rewards),
-      median: sketches.median(weights),
-      weights,
-    },
-    groups: counts,
-    sampled: tally.sampled,
-  };
-};

@@ -4,7 +4,7 @@ import { relativePosition } from "../answer-queries.ts";
 import type { Dot, FileSummary, RewardCount, RewardScale } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
-import { moveFocus } from "./keys.tsx";
+import { moveFocus } from "./navigation.tsx";
 import { useFilter, usePage } from "./page-context.ts";
 import { useRewardStyle } from "./rewards.tsx";
 

@@ -2,7 +2,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
-import { Command, CopyButton, NavigationBar, Position } from "./controls.tsx";
 import {
   Conversation,
   FoldedText,
@@ -12,9 +11,10 @@ import {
   tokensOf,
   useTrajectory,
 } from "./conversation.tsx";
+import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
-import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
+import { moveFocus, NavigationBar, useKeys } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward } from "./rewards.tsx";

@@ -1,0 +1,60 @@
+/** Metrics of whole groups: added after the last trajectory, subtracted if a group is invalid or refused. */
+import { inputChanged } from "../input/index.ts";
+import { hasZeroVariance } from "./dataset-problems.ts";
+import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
+import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
+import type { IndexedGroups } from "./positions.ts";
+
+/** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
+export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
+  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
+  else await subtractParts(dataset, group);
+};
+
+/** Subtracts groups that the service refused. @throws Failure `input-changed` */
+export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
+  for (const group of refused) {
+    await subtractParts(dataset, group);
+    countBareGroup(dataset, group, -1);
+  }
+};
+
+const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
+  if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
+};
+
+const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
+  const window = new ReadWindow();
+  for (const { source, part } of listParts(dataset, group)) {
+    if (!part.valid) continue;
+    const bytes = await window.read(source, part.start, part.length);
+    const rechecked = recheckBytes(bytes, dataset.found);
+    if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputChanged(source.name);
+    dataset.found.tally.merge(rechecked.tally, -1);
+  }
+};
+
+export type Distributions = ReturnType<typeof collectDistributions>;
+
+/** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
+export const collectDistributions = (dataset: IndexedGroups) => {
+  const { groups, found } = dataset;
+  const counts = { trainable: 0, of: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    counts.of++;
+    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
+  }
+  const { rewards, tally } = found;
+  const { count, least, most, mean } = rewards;
+  const weights = toWeights(rewards);
+  const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
+  /** The bounds without the lowest and the highest 1%, but without at least one reward each. */
+  const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
+  const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
+  return {
+    rewards: { count, ...bounds, mean, spread: sketchDeviation(rewards), median: median(weights), weights },
+    groups: counts,
+    sampled: tally.sampled,
+  };
+};

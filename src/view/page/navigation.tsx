@@ -1,0 +1,157 @@
+/** Navigation in the page: its keys, the bar with the neighbors of a group or a trajectory, and returns to a view. */
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { formatQuery, type Query, selectView } from "../query.ts";
+import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
+
+export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
+  const latestActions = useRef(actions);
+  latestActions.current = actions;
+  // A layout effect, so that a key works as soon as the page is drawn.
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      if (ctrlKey || metaKey || altKey || event.defaultPrevented) return;
+      if (target instanceof HTMLInputElement) {
+        if (key === "Escape") target.closest("main")?.querySelector<HTMLElement>(".rows")?.focus();
+        return;
+      }
+      const action = latestActions.current[key];
+      if (action === undefined) return;
+      event.preventDefault();
+      action();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+};
+
+const keyBindings: readonly (readonly [keys: readonly string[], does: string])[] = [
+  [["j", "k"], "next or previous row or message"],
+  [["Enter"], "open, or unfold the message"],
+  [["n", "p"], "next or previous group or trajectory"],
+  [["←", "→"], "next or previous bar or dot"],
+  [["/"], "search"],
+  [["Escape"], "back to the parent view, or remove all filters"],
+  [["m"], "render Markdown"],
+  [["r"], "show the JSON"],
+  [["?"], "show the keys"],
+];
+
+export const KeyHelp = () => (
+  <section class="help" aria-label="keys">
+    <dl>
+      {keyBindings.map(([names, does]) => (
+        <div key={does}>
+          <dt>
+            {names.map((name) => (
+              <kbd key={name}>{name}</kbd>
+            ))}
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
+/** True if the start of the element is visible, or below all that is visible. */
+const isInSight = (element: HTMLElement): boolean => {
+  const { left, width, top } = element.getBoundingClientRect();
+  const hit = document.elementFromPoint(left + width / 2, top + 2);
+  return top > 0 && (hit === null || element.contains(hit));
+};
+
+export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
+  const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
+  const at = elements.findIndex((element) => element.contains(document.activeElement));
+  // Without a focus, the first element in sight is next. A chart starts at its end.
+  const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
+  const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+  return next !== undefined;
+};
+
+type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
+
+/** The name of the pressed button, which gets the focus again in the next bar. */
+let pressed: string | undefined;
+
+/** The bar of a group or a trajectory, which stays visible: its position, its rewards, and its neighbors. */
+export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
+  const show = (query: Query | undefined, button?: string) => () => {
+    pressed = button;
+    if (query !== undefined) replaceQuery(query);
+  };
+  useKeys({ p: show(before), n: show(after) });
+  const bar = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    bar.current?.querySelector<HTMLElement>(`[name="${pressed}"]`)?.focus({ preventScroll: true });
+    document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
+  }, []);
+  return (
+    <div class="position" ref={bar}>
+      {children}
+      <span class="steps">
+        <button type="button" name="before" disabled={before === undefined} onClick={show(before, "before")}>
+          ‹ previous <kbd>p</kbd>
+        </button>
+        <button type="button" name="after" disabled={after === undefined} onClick={show(after, "after")}>
+          next › <kbd>n</kbd>
+        </button>
+      </span>
+    </div>
+  );
+};
+
+/** A view as the reader left it: its scroll position, that of its table, and the focused link. */
+interface Place {
+  readonly top: number;
+  readonly rowsTop: number;
+  readonly href: string;
+  readonly nth: number;
+}
+
+const places = new Map<string, Place>();
+let shown = parseHash(location.hash);
+let left = shown;
+history.scrollRestoration = "manual";
+
+/** All pages of a table have one place. */
+const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
+const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
+
+// This listener is the first, so the view that is left is still drawn.
+addEventListener("hashchange", () => {
+  const href = document.activeElement?.getAttribute("href") ?? "";
+  const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
+  places.set(keyOf(shown), { top: scrollY, rowsTop: document.querySelector(".rows")?.scrollTop ?? 0, href, nth });
+  [left, shown] = [shown, parseHash(location.hash)];
+});
+
+/** Returns the place of a view. The link in a table is that of the last group, which n and p can change. */
+export const findPlace = (query: Query): Place | undefined => {
+  const place = places.get(keyOf(query));
+  const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
+  return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
+};
+
+/** Returns to the place of the view while it is being drawn, until the reader moves. Returns what ends this. */
+export const returnToPlace = (main: HTMLElement): (() => void) => {
+  const { top, rowsTop, href, nth } = findPlace(shown) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
+  const observer = new ResizeObserver(() => move());
+  const end = () => observer.disconnect();
+  const move = () => {
+    const link = linksTo(href)[nth];
+    link?.focus();
+    main.querySelector(".rows")?.scrollTo(0, rowsTop);
+    link?.scrollIntoView({ block: "nearest" });
+    scrollTo(0, top);
+    if (scrollY > top - 1 && linksTo(href).length > nth) end();
+  };
+  for (const element of [main, ...main.querySelectorAll("tbody")]) observer.observe(element);
+  move();
+  for (const own of ["wheel", "keydown", "pointerdown"]) addEventListener(own, end, { once: true });
+  return end;
+};
