@@ -167,7 +167,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 
 /** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
-  const { outcomes, priorOutcomes } = delivery.options;
+  const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   const { problems } = dataset;
   if (!priorOutcomes.isEmpty()) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
@@ -177,11 +177,7 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
-    problems.report("unresolved-requests", {
-      requests: unresolvedCount,
-      groups,
-      ledgerArgs: delivery.options.ledgerArgs,
-    });
+    problems.report("unresolved-requests", { requests: unresolvedCount, groups, ledgerArgs });
   }
   return jobs;
 };

@@ -64,6 +64,8 @@ interface LogCounts {
   readonly requests: number;
   /** True if a ledger has what was logged, so that a rerun continues. */
   readonly ledger: boolean;
+  /** The options that find the ledger and the service. */
+  readonly ledgerArgs: readonly string[];
 }
 
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure, details: FailureDetails): Failure => {
@@ -101,23 +103,14 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   );
 };
 
-export const logUnresolved = (
-  { unknown, logged, ledgerArgs }: LogCounts & LedgerArgs,
-  details: FailureDetails,
-): Failure => {
+export const logUnresolved = ({ unknown, logged, ledgerArgs }: LogCounts, details: FailureDetails): Failure => {
   const groups = sentences.pluralize(unknown, "group");
   const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  return new Failure("unknown_outcome", "log-unresolved", message, {
-    ...details,
-    hint: toCheckServiceHint({ ledgerArgs }),
-  });
+  const hint = toCheckServiceHint(ledgerArgs);
+  return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
 };
 
-interface LedgerArgs {
-  readonly ledgerArgs: readonly string[];
-}
-
-interface UnknownFacts extends LogCounts, LedgerArgs {
+interface UnknownFacts extends LogCounts {
   /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
   readonly id: string | undefined;
@@ -129,7 +122,7 @@ interface UnknownFacts extends LogCounts, LedgerArgs {
   readonly retryFailure?: Error | undefined;
 }
 
-const toCheckServiceHint = ({ ledgerArgs, id }: LedgerArgs & { readonly id?: string | undefined }): string => {
+const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
   const source = id === undefined ? ` with the id that \`rollcall ledger status${args}\` shows` : "";
@@ -150,7 +143,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const hint = canResolve
     ? `rerun the same command within 24 hours of the first attempt to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `${toCheckServiceHint(facts.areMoreUnknown ? { ledgerArgs: facts.ledgerArgs } : facts)}${orRest}`
+      ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });

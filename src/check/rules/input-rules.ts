@@ -212,10 +212,8 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice: ({ ledgerArgs }) => {
-      const [status, resolve] = [["status"], ["resolve"]].map((verb) =>
-        formatCommandLine(["rollcall", "ledger", ...verb, ...ledgerArgs]),
-      );
-      return `list the requests with \`${status}\`; if the service has their groups, run \`${resolve} <id> --assume-logged\`, otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
+      const command = (verb: string) => formatCommandLine(["rollcall", "ledger", verb, ...ledgerArgs]);
+      return `list the requests with \`${command("status")}\`; if the service has their groups, run \`${command("resolve")} <id> --assume-logged\`, otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
     },
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),

@@ -27,8 +27,10 @@ export const printWarnings = async (
   for (const warning of shown) screen.warn(warning);
   if (hidden.length === 0) return;
   const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  const files = `${formatCommandLine([sources[0] === undefined ? "-" : fileOf(sources[0])])}${sources.flatMap(filesOf).length > 1 ? " …" : ""}`;
-  screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json ${files}\``);
+  const [first] = sources;
+  const command = formatCommandLine(["rollcall", "check", "--json", first === undefined ? "-" : fileOf(first)]);
+  const others = sources.flatMap(filesOf).length > 1 ? " …" : "";
+  screen.notice(`more warnings: ${rules}; list them with \`${command}${others}\``);
 };
 
 /** Selects the problems of a failure that people see. `counts` includes problems that the failure does not have. */

@@ -162,11 +162,8 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const entries = priorOutcomes
       .unknownEntries()
       .filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
-    problems.report("unresolved-requests", {
-      requests: entries.length,
-      groups: unknownCount,
-      ledgerArgs: delivery.options.ledgerArgs,
-    });
+    const { ledgerArgs } = delivery.options;
+    problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount, ledgerArgs });
   };
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
