@@ -84,8 +84,7 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
     if (byte === quote) at = endOfString(bytes, at) - 1;
     else if (byte === openBrace || byte === openBracket) depth++;
     else if (byte === closeBrace || byte === closeBracket) depth--;
-    const isEnd = depth === 0;
-    if (!isEnd && (depth > 1 || byte !== comma)) continue;
+    if (depth > 1 || (depth === 1 && byte !== comma)) continue;
     const item = { start: skipWhite(bytes, from), end: trimmedEnd(bytes, at) };
     if (item.start < item.end) yield item;
     from = at + 1;
