@@ -5,10 +5,7 @@ import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 
-export interface TitledFile {
-  readonly path: string;
-  readonly title: string;
-}
+export type TitledFile = Readonly<{ path: string; title: string }>;
 
 type FileError = TitledFile & { readonly code: string };
 

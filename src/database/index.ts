@@ -12,10 +12,7 @@ export { examineFile } from "./sqlite.ts";
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
-export interface Statement {
-  readonly sql: string;
-  readonly values?: readonly SqlValue[];
-}
+export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
 export interface TransactionOptions {
   /** Called each time COMMIT fails or has no answer, so that it may have succeeded, before the next try. */

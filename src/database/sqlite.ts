@@ -70,10 +70,7 @@ const copyDatabase = (folder: string, path: string): string => {
   return copy;
 };
 
-interface OpenFile {
-  readonly connection: Connection.Database;
-  readonly about: TitledFile;
-}
+type OpenFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
 
 const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   const { connection } = file;

@@ -35,10 +35,7 @@ export const createChangeDetector = (names: readonly string[], host: Host): (() 
   return () => listFacts().some((file) => !before.has(file));
 };
 
-interface ExpandOptions {
-  readonly problems: Problems;
-  readonly remotes: Remotes | undefined;
-}
+type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
 /** Replaces folders by their files, and drops repeated files. `folders` has the folder of each file of a folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {

@@ -29,11 +29,7 @@ import { unzstd } from "./zstd.ts";
 const maxRowGroupBytes = 2 ** 28;
 
 /** Rows of a row group, numbered from 0 in the file. */
-interface RowRange {
-  readonly start: number;
-  readonly end: number;
-  readonly group: RowGroup;
-}
+type RowRange = Readonly<{ start: number; end: number; group: RowGroup }>;
 
 interface RowFile {
   readonly bytes: Bytes;

@@ -31,10 +31,7 @@ export interface Source {
   readonly origin?: Origin;
 }
 
-interface FileLine {
-  readonly file: string;
-  readonly line: number;
-}
+type FileLine = Readonly<{ file: string; line: number }>;
 
 /** A record, without line ends, and its position before the conversion. */
 export interface OriginRecord extends FileLine {

@@ -1,8 +1,5 @@
 /** Reads and composes JSON, and keeps digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
-export interface RawMember {
-  readonly key: string;
-  readonly value: RawJson;
-}
+export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 

@@ -112,10 +112,7 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   return { bytes, words };
 };
 
-export interface JsonValue {
-  readonly text: JsonTable;
-  readonly node: number;
-}
+export type JsonValue = Readonly<{ text: JsonTable; node: number }>;
 
 /** Reads JSON. Returns its outermost value; undefined for the texts that `JSON.parse` refuses. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {

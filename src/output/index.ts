@@ -7,7 +7,7 @@ export type { CallViewOptions } from "./call/page.ts";
 export * from "./call/printer.ts";
 export * from "./list.ts";
 export { printPage } from "./page.ts";
-export { formatBar, type Meter, meterFormats, type ProgressIndicator } from "./progress.ts";
+export { formatBar, type Meter, meterFormats } from "./progress.ts";
 export * from "./report.ts";
 export * from "./screen.ts";
 export * from "./views.ts";

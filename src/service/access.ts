@@ -93,10 +93,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
 const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
 
 /** `name` is undefined for the service's own key, and `projects` for a key of all projects. */
-export interface Caller {
-  readonly name: string | undefined;
-  readonly projects: readonly string[] | undefined;
-}
+export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 

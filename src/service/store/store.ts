@@ -55,10 +55,7 @@ const storeSchema: db.DatabaseSchema = {
   },
 };
 
-export interface StoreLocation {
-  readonly dataDir: string;
-  readonly store: db.DatabaseLocation | undefined;
-}
+export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocation | undefined }>;
 
 /** Short, because clients of the service retry. */
 const maxServerWaitMs = 5000;

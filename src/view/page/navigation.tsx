@@ -106,12 +106,7 @@ export const NavigationBar = ({ children, before, after }: Readonly<NavigationBa
 };
 
 /** A view as the reader left it: its scroll position, that of its table, and the focused link. */
-interface Place {
-  readonly top: number;
-  readonly rowsTop: number;
-  readonly href: string;
-  readonly nth: number;
-}
+type Place = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const places = new Map<string, Place>();
 let shown = parseHash(location.hash);

@@ -6,12 +6,7 @@ import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
 const scale: RewardScale = [0, 1];
 
-const Context = createContext({
-  query: allGroups,
-  scale,
-  isMarkdownOn: false,
-  toggleMarkdown: (): void => undefined,
-});
+const Context = createContext({ query: allGroups, scale, isMarkdownOn: false, toggleMarkdown: (): void => undefined });
 
 export const PageProvider = Context.Provider;
 
