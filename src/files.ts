@@ -19,6 +19,7 @@ export const makeFolder = (path: string): void => {
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
+    // Another process may have made the folder.
     if (getErrorCode(thrown) !== "EEXIST") throw thrown;
   }
 };
@@ -288,6 +289,7 @@ export const writeForReader = async <Result>(
 /** Reads a file. @throws as `node:fs`, or `not-a-file` for a pipe or device, because no signal could end its read */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
+  // For a folder, `readFileSync` throws EISDIR.
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });
   return fs.readFileSync(path);
 };

@@ -125,6 +125,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
+        // `columns` is 0 if the terminal does not know its size.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

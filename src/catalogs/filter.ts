@@ -73,6 +73,7 @@ const wordsOptions = [
   { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
+  // Prices are compared as numbers.
   { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: fields.knownPriceNames },
 ] as const;
 

@@ -33,6 +33,7 @@ export const Call = z.looseObject({
   total_storage_size_bytes: integer,
 });
 
+/** The body of a call read (interface 4.3). */
 export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),

@@ -54,6 +54,7 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
+/** Trajectories of the same scenario (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 

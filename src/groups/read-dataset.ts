@@ -154,6 +154,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const reportGroupAlone = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);

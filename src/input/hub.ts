@@ -67,6 +67,7 @@ const parseHubUrl = (name: string, url: string) => {
 
 const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
+/** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
 /** Returns the token and its source: a variable of the environment, or the path of the file of the Hub's client. */

@@ -194,6 +194,7 @@ const layOutRows = (
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
+/** Maximum width of a cell in a section, in columns of the terminal. */
 const maxCellWidth = 1000;
 
 function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {

@@ -27,7 +27,10 @@ type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
   attempt: Attempt;
 };
 
-/** Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before. */
+/**
+ * Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before.
+ * A group alone is rejected, or stops the run, as does `oneRequest`.
+ */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
@@ -46,7 +49,10 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** A problem of a rejected group without a location gets that of the group. */
+/**
+ * Handles another refusal. Rejects the groups that the reply names. A group alone is rejected, or stops the run.
+ * A problem of a rejected group without a location gets the location of the group.
+ */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};

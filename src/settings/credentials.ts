@@ -149,6 +149,7 @@ export const findSavedUses = (logins: JsonObject | undefined): readonly Credenti
 
 type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
+/** Larger content is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
 export type VariableReader = ReturnType<typeof openVariables>;

@@ -48,6 +48,7 @@ export const readSettings = async (given: SettingsSources) => {
     address(of: EndpointHost): string {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
+      // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
     toUrlChange(of: EndpointHost, url: string): string {
@@ -69,6 +70,7 @@ export const readSettings = async (given: SettingsSources) => {
       if (dataDir === undefined) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
+      // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
@@ -101,6 +103,7 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
 export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
+  // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, local } = values.settings[name];
   const ways = [

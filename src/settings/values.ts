@@ -105,7 +105,9 @@ interface Setting<Value> {
   readonly parse: Parse<Value>;
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
+  /** The default, or a function of the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
+  /** The default in the profile `local`. Default: `fallback`. */
   readonly local?: string;
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;

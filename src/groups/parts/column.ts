@@ -117,6 +117,7 @@ export class Digests {
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
+  /** Copies adjacent digests. */
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
     const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
