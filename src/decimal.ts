@@ -3,8 +3,11 @@
 /** `digits` × 10^-`places`; `places` is never negative. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
-/** Larger exponents (also negative) or longer numbers are not amounts of money, and would fill a screen with zeros. */
-const [maxExponent, maxSpellingChars] = [40, 100];
+/** Numbers with larger exponents (also negative) are not amounts of money, and would fill a screen with zeros. */
+const maxExponent = 40;
+
+/** Longer numbers are not amounts of money. */
+const maxSpellingChars = 100;
 
 /** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers over these limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {

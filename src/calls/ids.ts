@@ -2,8 +2,11 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
+/** In UTF-16 units. */
+const maxIdLength = 1024;
+
 /** In UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
-const [maxIdLength, maxLineLength] = [1024, 256 * 1024 * 1024];
+const maxLineLength = 256 * 1024 * 1024;
 
 /** A line is an id, a row that starts with one, or an object. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {

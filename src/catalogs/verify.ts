@@ -12,52 +12,59 @@ type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: n
 
 /** @param example a message of the rule, after the id of the model */
 const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
-const [fail, warn] = [ruleOf("error"), ruleOf("warning")];
+const error = ruleOf("error");
+const warning = ruleOf("warning");
 
 /** The rules by their names, which are a promise. */
 export const lockRules = {
-  "model-removed": fail("A locked model is missing from its catalog.", "is no longer in the router catalog"),
-  "price-increased": fail(
+  "model-removed": error("A locked model is missing from its catalog.", "is no longer in the router catalog"),
+  "price-increased": error(
     "A price rose by more than `--max-rise`.",
     "raised its prompt price by 33.4%, from 0.3 $/M to 0.4 $/M",
   ),
-  "price-unknown": warn(
+  "price-unknown": warning(
     "The catalog no longer states a price. An unknown price is neither zero nor unchanged.",
     "no longer states its prompt price (was 0.3 $/M)",
   ),
-  "quantization-decreased": fail(
+  "quantization-decreased": error(
     "A model in fewer bits gives other answers.",
     "changed its quantization from fp8 to int4",
   ),
-  "quantization-changed": warn(
+  "quantization-changed": warning(
     "A model in another format, or in an unknown one, can give other answers.",
     "changed its quantization from fp8 to int8",
   ),
-  "context-decreased": fail(
+  "context-decreased": error(
     "Input that fitted into the context may no longer fit.",
     "reduced its context from 131072 to 32768 tokens",
   ),
-  "context-unknown": warn(
+  "context-unknown": warning(
     "The catalog no longer states how much input fits into the context.",
     "no longer states its context (was 131072 tokens)",
   ),
-  "max-output-decreased": warn("Long answers may be cut off.", "reduced its maximum output from 65536 to 8192 tokens"),
-  "country-removed": fail(
+  "max-output-decreased": warning(
+    "Long answers may be cut off.",
+    "reduced its maximum output from 65536 to 8192 tokens",
+  ),
+  "country-removed": error(
     "A country has no data center of the model anymore. Contracts and laws can require the country.",
     "no longer has a data center in FI",
   ),
-  "countries-unknown": warn(
+  "countries-unknown": warning(
     "The catalog no longer states the countries of the data centers. They may have changed.",
     "no longer states the countries of its data centers (were FI, US)",
   ),
-  "model-deprecated": fail("The deprecation date of a model is in the past, or today.", "was deprecated on 2026-10-01"),
-  "deprecation-near": fail(
+  "model-deprecated": error(
+    "The deprecation date of a model is in the past, or today.",
+    "was deprecated on 2026-10-01",
+  ),
+  "deprecation-near": error(
     "A model will be deprecated within the time in `--within`.",
     "will be deprecated on 2026-12-01",
   ),
-  "modality-removed": warn("A model no longer accepts or returns a modality.", "no longer accepts image"),
-  "feature-removed": warn("A model lost a feature.", "no longer has tools"),
-  "parameter-removed": warn("A model no longer accepts a sampling parameter.", "no longer accepts seed"),
+  "modality-removed": warning("A model no longer accepts or returns a modality.", "no longer accepts image"),
+  "feature-removed": warning("A model lost a feature.", "no longer has tools"),
+  "parameter-removed": warning("A model no longer accepts a sampling parameter.", "no longer accepts seed"),
 };
 
 type RuleName = keyof typeof lockRules;

@@ -118,7 +118,11 @@ const reportType =
 
 const reportMissingId: MessageCheck = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
-const [eventSize, resultMark] = [3, -1];
+/** Numbers of an event in `events`. */
+const eventSize = 3;
+
+/** The third number of a result. */
+const resultMark = -1;
 
 const addEvent = (facts: MessageFacts, node: number, id: number, name: number): void => {
   const { events, eventCount } = facts;

@@ -54,8 +54,11 @@ interface ValueLayout {
   readonly repeats: number;
 }
 
-/** Key ids (1 to 256) and shape numbers (1,024 to 9,215) are below these (src/json/kernel: keys.ts, shapes.ts). */
-const [keyIdCount, shapeCount] = [257, 9216];
+/** Key ids are 1 to 256 (src/json/kernel/keys.ts). */
+const keyIdCount = 257;
+
+/** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
+const shapeCount = 9216;
 
 /** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {

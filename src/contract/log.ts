@@ -21,7 +21,8 @@ const DateTime = z.custom<string>().check(({ value, issues }) => {
 });
 
 // Created once for all fields, to save start-up time.
-const [text, list] = [z.string(), z.array(z.unknown())];
+const text = z.string();
+const list = z.array(z.unknown());
 const nullish = {
   text: z.nullish(text),
   list: z.nullish(list),

@@ -95,7 +95,8 @@ const maxLoopBytes = 48;
 
 const brackets = [Buffer.from("["), Buffer.from("]")] as const;
 const braces = [Buffer.from("{"), Buffer.from("}")] as const;
-const [comma, colon] = [Buffer.from(","), Buffer.from(":")] as const;
+const comma = Buffer.from(",");
+const colon = Buffer.from(":");
 
 /** Writes bytes and JSON into memory that is reused. Returned bytes are valid until something is written. */
 export class JsonWriter {

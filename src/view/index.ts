@@ -91,7 +91,8 @@ const headers: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-const [styleLink, scriptLink] = ['<link rel="stylesheet" href="page.css">', '<script src="page.js" defer></script>'];
+const styleLink = '<link rel="stylesheet" href="page.css">';
+const scriptLink = '<script src="page.js" defer></script>';
 const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;

@@ -4,8 +4,11 @@ import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** Maximum stored problems of a rule, because a file can have a problem on every line; errors with a rejects file. */
-const [maxPerRule, maxPerRuleWithRejects] = [1000, 100_000];
+/** Maximum stored problems of a rule, because a file can have a problem on every line. */
+const maxPerRule = 1000;
+
+/** Maximum stored errors of a rule if rejected groups are written, because their reasons are written, too. */
+const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 export type RuleCount = NonNullable<FailureDetails["ruleCounts"]>[number];

@@ -29,8 +29,11 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of SendGrid", /^SG\.[\w-]{16,}\.[\w-]{16,}/],
 ];
 
-/** Minimum length of a run, and the length of its beginning that is matched. */
-const [minRun, maxRun] = [20, 400];
+/** Minimum length of a run of key characters that can contain a secret. */
+const minRun = 20;
+
+/** Maximum length of a secret. Of a longer run, only the beginning is matched. */
+const maxRun = 400;
 
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));

@@ -138,7 +138,8 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView): P
   await printList(screen, { columns, rows, wire: { bytes: Buffer.from(summaryJson(view, rows)), member: "groups" } });
 };
 
-const [right, decimal] = [{ align: "right" } as const, { align: "decimal" } as const];
+const right = { align: "right" } as const;
+const decimal = { align: "decimal" } as const;
 
 /** Users rely on the order of the columns (output.md). */
 const summaryColumns = [

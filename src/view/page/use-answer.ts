@@ -73,8 +73,9 @@ export const serverEnded = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-/** The last answers and their keys. A view that returns shows them immediately, also if the server has ended. */
-const [lastValues, lastKeys]: [Partial<AnswerTypes>, { [Of in Name]?: string }] = [{}, {}];
+/** The last answers. A view that returns shows them immediately, also if the server has ended. */
+const lastValues: Partial<AnswerTypes> = {};
+const lastKeys: { [Of in Name]?: string } = {};
 
 /**
  * Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. Until it
