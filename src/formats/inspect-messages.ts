@@ -1,7 +1,7 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawJson, unindentJson } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawLiteral, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 /** @throws ConversionError */
@@ -119,7 +119,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   if (text === undefined || type === undefined)
     return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
-  return { content: rawJson(raw, [...sources, type]), reasoning };
+  return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
 const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
@@ -167,7 +167,7 @@ const openAttachments = (sample: Value) => {
   const resolved = (value: Value): OutputJson => {
     if (value.isScalar && isLong(value)) return value;
     const { raw, sources } = json(value);
-    return sources.length === 1 ? value : rawJson(raw, sources);
+    return sources.length === 1 ? value : rawLiteral(raw, sources);
   };
   return { find, json, resolved };
 };

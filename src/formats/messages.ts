@@ -1,6 +1,6 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import type { FormatRun } from "./format.ts";
-import { listUnlessEmpty, type OutputJson, objectFrom, rawJson, replaceMembers, toText } from "./output-json.ts";
+import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
 /** Returns a choice with index 0, because no other choice of its response is recorded. */
@@ -143,5 +143,5 @@ export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: read
     if (id?.isNumber !== true) throw new ConversionError("a token id is not a number", id ?? logprob);
     return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
   });
-  return rawJson(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);
+  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);
 };

@@ -4,7 +4,7 @@ import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 /** JSON that rollcall composes, and the values of the record that it represents. */
-class Literal {
+class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
 
@@ -28,14 +28,15 @@ class RecordObject {
 
 type PlainObject = { readonly [key: string]: OutputJson | undefined };
 
-export type OutputJson = Value | Literal | RecordObject | PlainObject | readonly OutputJson[] | string | number | null;
+type Scalar = string | number | null;
+export type OutputJson = Value | JsonLiteral | RecordObject | PlainObject | readonly OutputJson[] | Scalar;
 
 export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): OutputJson => {
   const present = sources.filter((value) => value !== undefined);
-  return rawJson(JSON.stringify(data), present);
+  return rawLiteral(JSON.stringify(data), present);
 };
 
-export const rawJson = (json: string, sources: readonly Value[]): OutputJson => new Literal(json, sources);
+export const rawLiteral = (json: string, sources: readonly Value[]): OutputJson => new JsonLiteral(json, sources);
 
 /** Returns a text unchanged, and any other value as JSON in a string, such as the arguments of a call. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
@@ -62,13 +63,13 @@ const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArra
 
 /** Returns the members of an object, or the elements of a list by index (from 0); none of other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
-  if (json instanceof Value || json instanceof Literal || json === null || typeof json !== "object") return [];
+  if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
   const members = json instanceof RecordObject ? json.members : Object.entries(json);
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof Literal ? json.sources : []);
+export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
 /** Returns the record's value at a path of converted JSON, and the rest of the path; undefined if there is none. */
 export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
@@ -127,7 +128,7 @@ export class JsonWriter {
 
   #writeJson(json: OutputJson): void {
     if (json instanceof Value) this.write(json.bytes, json.span.start, json.span.end);
-    else if (json instanceof Literal) this.write(Buffer.from(json.json));
+    else if (json instanceof JsonLiteral) this.write(Buffer.from(json.json));
     else if (json === null || typeof json !== "object") this.write(toJson(json));
     else {
       const [open, close] = isList(json) ? brackets : braces;
@@ -152,10 +153,10 @@ export class JsonWriter {
 }
 
 /** Cached JSON of keys and texts of formats, because each trajectory repeats them. */
-const cachedJson = new Map<string | number | null, Buffer>();
+const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 
-const toJson = (data: string | number | null): Buffer => {
+const toJson = (data: Scalar): Buffer => {
   const cached = cachedJson.get(data);
   if (cached !== undefined) return cached;
   const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));

@@ -7,7 +7,7 @@ import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
-import { listUnlessEmpty, literal, type Member, type OutputJson, objectUnlessEmpty, rawJson } from "./output-json.ts";
+import { literal, type Member, type OutputJson, objectUnlessEmpty, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** Converts a part of a record. An error breaks only this part. */
@@ -43,7 +43,7 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   const trajectory = {
     messages_and_choices: turns,
     tools,
-    additional_histories: listUnlessEmpty(histories),
+    additional_histories: histories.length === 0 ? undefined : histories,
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
@@ -101,7 +101,7 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
       const json = rewards.get(name);
       if (json === undefined) continue;
       run.usedRewards.add(name);
-      return { reward: rawJson(json, []), identity: `reward ${json}` };
+      return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
     const noId = "the record has no id for --rewards (add an id to the record)";
     throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
@@ -125,7 +125,7 @@ const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards in strings to numbers");
-  return rawJson(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
+  return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
 /** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */

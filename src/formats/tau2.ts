@@ -57,8 +57,8 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
-  const group = (part: Value) => groupOf(part, { file: join(file), value });
-  return missing.map((part) => ({ group: group(part), part, error: new ConversionError(wrong, part) }));
+  const results = { file: join(file), value };
+  return missing.map((part) => ({ group: groupOf(part, results), part, error: new ConversionError(wrong, part) }));
 };
 
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>

@@ -1,7 +1,7 @@
 /** Traces of verifiers v1 and prime-rl: one episode per line, with a graph of messages for each agent. */
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
-import { literal, type Member, type OutputJson, rawJson } from "./output-json.ts";
+import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -131,7 +131,7 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
   if (only === undefined) return undefined;
   const sources = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawJson(only.score.raw, sources);
+  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
   const sum = scored.reduce((total, { value }) => total + value, 0);
   return literal(sum, ...sources);
 };

@@ -5,11 +5,11 @@ import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
 
-type Output = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
+type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
 type OnMissing = (command: string) => void;
 
 /** Prints pieces. Starts the pager when the pieces fill the terminal. Returns false if the reader left early. */
-export const printPaged = async ({ host, pieces, fallback, onMissing }: Output): Promise<boolean> => {
+export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
   const taken: string[] = [];
   let isLong = false;
   try {
@@ -43,7 +43,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: Output):
   return isComplete;
 };
 
-const fillTerminal = async (taken: string[], pieces: Output["pieces"], { terminal }: Host): Promise<boolean> => {
+const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host): Promise<boolean> => {
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);

@@ -4,9 +4,9 @@ import { findNearest } from "../../nearest.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Rule } from "./rule.ts";
-import { fieldRules, typeRules } from "./trajectory-rules.ts";
+import { trainingRules, typeRules } from "./trajectory-rules.ts";
 
-export const rules = { ...fileRules, ...typeRules, ...inputRules, ...fieldRules, ...runRules };
+export const rules = { ...fileRules, ...typeRules, ...inputRules, ...trainingRules, ...runRules };
 
 export type RuleName = keyof typeof rules;
 export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;

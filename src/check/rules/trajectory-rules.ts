@@ -91,7 +91,8 @@ export const versions = (...policyVersions: readonly number[]): string =>
 /** Joined from pieces, so that this source file does not contain a key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-export const fieldRules = {
+/** Problems of valid input: some services refuse it, metrics exclude it, or training suffers from it. */
+export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,
     advice: toolShape,
