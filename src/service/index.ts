@@ -1,33 +1,20 @@
 /** The local service: the complete interface, stored on disk. */
 import { constants } from "node:buffer";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
-import { listModels } from "../contract/models.ts";
-import { readListReply } from "../contract/replies.ts";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
 import { createApp, type EndedExchange } from "./app.ts";
-import { callOperation } from "./call.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
-import { defineOperation, detailError, type Operation, openAiError, Refusal } from "./operation.ts";
+import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import { listen } from "./server.ts";
-import { isStoreFailure, openStore, type Store, type StoreLocation, storePath } from "./store/store.ts";
+import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
 
 export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
 export type { EndedExchange } from "./app.ts";
 export { type Bindings, listen } from "./server.ts";
-export {
-  examineStore,
-  openStore,
-  type Store,
-  type StoredKey,
-  storeIdentity,
-  storePath,
-} from "./store/store.ts";
+export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
 
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
@@ -116,45 +103,3 @@ export const exposedAddressProblem = (address: string): Problem => ({
   message: `other machines can reach ${address}, and the key is sent to it in plain text`,
   advice: "use it only in a network that you trust, or put a proxy with TLS in front",
 });
-
-/** Lists the models that were logged to (interface 4.2). The project header has no effect: it is for usage tracking. */
-const modelsOperation = (store: Store): Operation =>
-  defineOperation(listModels, openAiError, async ({ caller }) => {
-    const models = await store.listModels(caller.projects);
-    const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
-    return JSON.stringify({ object: "list", data });
-  });
-
-/** Lists the models of two catalogs (interface 4.4 and 4.5). */
-const catalogOperations = (dataDir: string): readonly Operation[] => [
-  defineOperation(listAnalysisModels, detailError, async ({ parameters }) =>
-    readCatalog(dataDir, "analysis", parameters.analysis_provider),
-  ),
-  defineOperation(listRouterModels, detailError, async ({ parameters }) =>
-    readCatalog(dataDir, "router", parameters.router_provider),
-  ),
-];
-
-type CatalogKind = "analysis" | "router";
-
-/** Reads the provider's file, or the sample if no file exists. @throws Refusal 404, 500 */
-const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string): Promise<string | Uint8Array> => {
-  const folder = join(dataDir, "catalog", kind);
-  const files = await readdir(folder).catch(() => []);
-  const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
-  if (names.length === 0) return await readSample(kind);
-  if (!names.includes(provider)) {
-    const known = names.map((name) => JSON.stringify(name)).join(", ");
-    throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
-  }
-  const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;
-  throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
-};
-
-/** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
-const readSample = async (kind: CatalogKind): Promise<string> => {
-  const { default: entries } = await import("./sample-catalog.json");
-  const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
-  return JSON.stringify({ note, data: entries[kind] });
-};
