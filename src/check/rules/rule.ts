@@ -1,4 +1,4 @@
-/** Rules: severity, message, advice, reason and example. */
+/** The parts of a rule (severity, message, advice, reason and example), and the texts that examples share. */
 import type { Severity } from "../../failure.ts";
 
 export type RuleText<Data> = string | ((data: Data) => string);
