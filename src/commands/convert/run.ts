@@ -34,7 +34,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   closeAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
-  await printWarnings(context, dataset, problems);
+  await printWarnings(context, dataset, typed, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], format = null } = receipt ?? {};

@@ -6,7 +6,9 @@ import type { Dataset } from "../../groups/index.ts";
 import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
+import { toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
+import type { InputOptions } from "./options.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
@@ -19,6 +21,7 @@ const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => 
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
+  { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
 ): Promise<void> => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
@@ -28,9 +31,10 @@ export const printWarnings = async (
   if (hidden.length === 0) return;
   const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
   const [first] = sources;
-  const command = formatCommandLine(["rollcall", "check", "--json", first === undefined ? "-" : fileOf(first)]);
+  const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
+  const words = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
   const others = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  screen.notice(`more warnings: ${rules}; list them with \`${command}${others}\``);
+  screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(words)}${others}\``);
 };
 
 /** Selects the problems of a failure that people see. `counts` includes problems that the failure does not have. */
