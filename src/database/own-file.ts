@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
+import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "../files.ts";
 import * as failures from "./failures.ts";
 import type { DatabaseWaitOptions } from "./index.ts";
 
@@ -93,12 +93,9 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
 const release = (connection: Connection.Database, path: string | undefined): void => {
   // Reading `inTransaction` of a closed connection would end the process.
   if (!connection.open) return;
-  try {
-    // Deletes the file before the release, while no other process can have locked it.
-    if (path !== undefined) fs.rmSync(path);
-  } catch {
-    // The file is gone, or the system does not delete open files. An empty file can be locked again.
-  }
+  // Deletes the file before the release, while no other process can have locked it. If the file is gone, or the system
+  // does not delete open files, the run continues, because an empty file can be locked again.
+  if (path !== undefined) ignoreErrors(() => fs.rmSync(path));
   if (connection.inTransaction) connection.exec("ROLLBACK");
   connection.close();
 };

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
+import { ignoreErrors } from "../files.ts";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
@@ -142,11 +143,8 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = (): void => {
     checkpoint = undefined;
-    try {
-      connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
-    } catch {
-      // The log already has the commits on disk, and the next commit fails if the disk does.
-    }
+    // The log already has the commits on disk, and the next commit fails if the disk does.
+    ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
     path: about.path,

@@ -1,8 +1,8 @@
 /** Finds the files that arguments name: matches of globs, and files of local folders and of datasets. */
-import { type Dirent, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
-import { identifyFile } from "../files.ts";
+import { identifyFile, ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
@@ -99,12 +99,8 @@ export const expandGlob = (pattern: string): readonly string[] => {
 
 const listBelow = (folder: string, depth: number): readonly string[] => {
   if (depth === 0) return [];
-  let entries: readonly Dirent[] = [];
-  try {
-    entries = readdirSync(folder === "" ? "." : folder, { withFileTypes: true });
-  } catch {
-    // A folder that cannot be read contains no match.
-  }
+  // A folder that cannot be read contains no match.
+  const entries = ignoreErrors(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true })) ?? [];
   return entries.flatMap((entry) => {
     if (!entry.isDirectory()) return [entry.name];
     return listBelow(`${folder}${entry.name}/`, depth - 1).map((path) => `${entry.name}/${path}`);

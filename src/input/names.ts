@@ -1,8 +1,8 @@
 /** Names of inputs: URLs, folders, and files that have several names. */
-import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
-import { getErrorCode, identifyFile } from "../files.ts";
+import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
 
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
@@ -57,13 +57,7 @@ export const reportEmptyFolders = (
   }
 };
 
-export const tryStat = (path: string): BigIntStats | undefined => {
-  try {
-    return statSync(path, { bigint: true });
-  } catch {
-    return undefined;
-  }
-};
+export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
 /** True if a name is a URL, also of a bucket (`s3:`, `gs:`), which rollcall cannot read. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);

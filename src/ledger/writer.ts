@@ -10,6 +10,7 @@ import {
   tryLock,
   waitForLock,
 } from "../database/index.ts";
+import { ignoreErrors } from "../files.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import * as entries from "./entries.ts";
 
@@ -110,12 +111,7 @@ const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died
 /** @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {
   const folder = lockFolderPath(ledger);
-  let names: readonly string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return 0;
-  }
+  const names = ignoreErrors(() => readdirSync(folder)) ?? [];
   // The files of SQLite next to a lock have longer names.
   return names.filter((name) => {
     if (!/^[0-9a-f]{64}$/.test(name)) return false;

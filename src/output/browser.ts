@@ -3,17 +3,14 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
 /** Undefined without a display. The browser gets a private file, because others see arguments, and URLs have tokens. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
-  try {
-    return startBrowser(host, url);
-  } catch {
-    return { failed: Promise.resolve(), close: () => undefined };
-  }
+  return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };
 };
 
 const startBrowser = ({ env, platform }: Host, url: string) => {

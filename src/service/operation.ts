@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
+import { ignoreErrors } from "../files.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { countNested, getValue, sliceText } from "../json/walk.ts";
@@ -134,13 +135,8 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
 /** An answer repeats an invalid value of up to this many characters of JSON. It has null for a longer value. */
 const maxShownInput = 5000;
 
-const shownInput = (input: unknown = null): unknown => {
-  try {
-    return JSON.stringify(input).length > maxShownInput ? null : input;
-  } catch {
-    return null;
-  }
-};
+const shownInput = (input: unknown = null): unknown =>
+  ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
 /** What FastAPI services call the expected types. */
 const expectedTypes: Readonly<Record<string, readonly [type: string, noun: string]>> = {
