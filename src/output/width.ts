@@ -1,5 +1,6 @@
 /** Measures, truncates and folds text by the columns that it takes on a terminal. */
-import stringWidth from "string-width";
+import { stripVTControlCharacters } from "node:util";
+import { eastAsianWidth } from "get-east-asian-width";
 
 /** Characters that are one column wide: ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
 const singleWidthText =
@@ -10,10 +11,34 @@ const maxMeasured = 4096;
 
 export const measureWidth = (line: string): number => {
   if (singleWidthText.test(line)) return line.length;
-  return stringWidth(line.slice(0, maxMeasured)) + Math.max(0, line.length - maxMeasured);
+  let width = Math.max(0, line.length - maxMeasured);
+  const visible = stripVTControlCharacters(line.slice(0, maxMeasured));
+  for (const { segment } of splitGraphemes(visible)) width += measureGrapheme(segment);
+  return width;
 };
 
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+let graphemes: Intl.Segmenter | undefined;
+/** The first segmenter takes 8 ms, and most text needs none. */
+const splitGraphemes = (text: string) => {
+  graphemes ??= new Intl.Segmenter("en");
+  return graphemes.segment(text);
+};
+
+/** Characters without width, and the vowel and the final consonant of a Hangul syllable. */
+const invisible =
+  /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
+/** An emoji, or the selector after a character that is drawn as one. */
+const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
+const emojiWidth = 2;
+
+const measureGrapheme = (grapheme: string): number => {
+  const isEmoji = emoji.test(grapheme);
+  let width = isEmoji ? emojiWidth : 0;
+  // A spacing mark (Mc) after an emoji is drawn after it.
+  const parts = grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, "");
+  for (const part of parts) width += eastAsianWidth(part.codePointAt(0) ?? 0);
+  return width;
+};
 
 /** Code units that fill the columns, unless graphemes are unusually long. */
 const maxUnits = (columns: number): number => columns * 8 + 64;
@@ -22,7 +47,7 @@ const takeStart = (line: string, width: number): string => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
-  for (const { segment, index } of graphemes.segment(start)) {
+  for (const { segment, index } of splitGraphemes(start)) {
     left -= measureWidth(segment);
     if (left < 0) return start.slice(0, index);
   }
@@ -39,7 +64,7 @@ export const truncateStart = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
   const end = line.slice(-maxUnits(width));
   let over = measureWidth(end) - Math.max(0, width - 1);
-  for (const { segment, index } of graphemes.segment(end)) {
+  for (const { segment, index } of splitGraphemes(end)) {
     if (over <= 0) return `…${end.slice(index)}`;
     over -= measureWidth(segment);
   }
