@@ -27,6 +27,7 @@ const groups = [
     name: "selection",
     test: /\/src\/(catalogs\/models|commands\/lists\/selection)\.ts$/,
   },
+  { name: "report-files", test: /\/src\/commands\/inputs\/files\.ts$/ },
   // Before `models`, which uses one of these files and would contain all.
   { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run\.ts$/ },
