@@ -176,8 +176,7 @@ export class Checker {
     if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const facts = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
-    const versions = facts?.flatMap(({ version }) => (Number.isNaN(version) ? [] : version)) ?? [];
-    const { least, most } = findBounds(versions);
+    const { least, most } = findBounds(facts?.map(({ version }) => version) ?? []);
     if (least < most) this.#report("mixed-policy-versions", { least, most }, node);
     this.#reportSecrets();
     const validFacts = this.#isInvalid ? undefined : facts;

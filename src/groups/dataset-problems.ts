@@ -267,8 +267,9 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
     firstFingerprint += trajectories.at(part++)
   ) {
     const group = groups.groupOf(part);
-    const isRepeated = (at: number): boolean => repeated.has(fingerprint.at(firstFingerprint + at));
-    const suspects = Array.from({ length: trajectories.at(part) }, (_, at) => at).filter(isRepeated);
+    const suspects: number[] = [];
+    for (let at = 0; at < trajectories.at(part); at++)
+      if (repeated.has(fingerprint.at(firstFingerprint + at))) suspects.push(at);
     if (suspects.length === 0 || !groups.isValid(group)) continue;
     await setImmediate();
     signal?.throwIfAborted();

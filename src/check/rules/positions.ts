@@ -20,7 +20,7 @@ interface PositionedBytes {
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #at = 0;
-  /** The first line end at or after the mark, and the start of the mark's line. */
+  /** The first line end at or after the mark if it was searched, and the start of the mark's line. */
   #next: number | undefined;
   #lineStart = 0;
   #line: number;
@@ -33,15 +33,21 @@ export class PositionCounter {
   }
 
   mark(at: number): number {
-    if (at === this.#at) return this.#line;
-    const { bytes } = this.#text;
-    this.#next ??= endOfLine(bytes, this.#at);
-    for (; this.#next < at; this.#next = endOfLine(bytes, this.#lineStart)) {
-      this.#line++;
-      this.#lineStart = this.#next + 1;
+    while (this.#at < at) {
+      this.#next ??= endOfLine(this.#text.bytes, this.#at);
+      if (this.#next >= at) this.#at = at;
+      else {
+        this.#line++;
+        this.#lineStart = this.#at = this.#next + 1;
+        this.#next = undefined;
+      }
     }
-    this.#at = at;
     return this.#line;
+  }
+
+  /** Moves the mark over bytes without a newline. */
+  skip(to: number): void {
+    this.#at = to;
   }
 
   /** Returns the position of a byte at or after the mark. */

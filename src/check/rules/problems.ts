@@ -122,9 +122,13 @@ export class Problems {
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? order.size;
-    // A name can end in the number of a row or of an archive's member.
-    const { compare } = new Intl.Collator("en", { numeric: true });
-    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : compare(a, b));
+    // A name can end in the number of a row or of an archive's member. The first collator takes 15 ms.
+    let names: Intl.Collator | undefined;
+    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => {
+      if (a === b) return 0;
+      names ??= new Intl.Collator("en", { numeric: true });
+      return names.compare(a, b);
+    };
     const byPosition = (a: Problem, b: Problem) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
     const problems = [...this.#byRule.values()].flatMap(({ stored }) => stored);
     return problems.sort((a, b) => rank(a) - rank(b) || byName(a, b) || byPosition(a, b));

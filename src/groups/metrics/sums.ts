@@ -86,12 +86,13 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Returns minimum and maximum; infinities if empty. */
+/** Returns minimum and maximum without NaN; infinities if empty. */
 export const findBounds = (values: ArrayLike<number>): { readonly least: number; readonly most: number } => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
-    least = Math.min(least, values[at] ?? 0);
-    most = Math.max(most, values[at] ?? 0);
+    const value = values[at] ?? 0;
+    if (value < least) least = value;
+    if (value > most) most = value;
   }
   return { least, most };
 };
