@@ -28,8 +28,8 @@ export const printWarnings = async (
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(excerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
-  if (hidden.length === 0) return;
-  const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  if (hidden.size === 0) return;
+  const rules = Array.from(hidden, ([rule, count]) => `${count} ${rule}`).join(", ");
   const [first] = sources;
   const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
   const words = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
@@ -54,62 +54,50 @@ export const withExcerpts = async (
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
-): Promise<{ readonly shown: readonly Problem[]; readonly hidden: readonly RuleCount[] }> => {
-  const kinds = new Map<string, Problem[]>();
+): Promise<{ readonly shown: readonly Problem[]; readonly hidden: ReadonlyMap<string, number> }> => {
+  const kinds = new Map<string, ProblemKind>();
+  /** Numbers of kinds of warnings, by rule. */
+  const kindCounts = new Map<string, number>();
   /** Counts of problems that are not in `problems`, by rule. The first kind of a rule includes them. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
-    const kind = foldingKey(problem);
-    kinds.set(kind, kinds.get(kind) ?? []);
-    kinds.get(kind)?.push(problem);
-    uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
+    const { rule, severity } = problem;
+    uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
+    const rank = severity === "error" ? 0 : (kindCounts.get(rule) ?? 0);
+    const ownKey = foldingKey(problem);
+    // The last kind of a rule has all its warnings with other messages.
+    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, { first: problem, others: [], rank });
+    else kind.others.push(problem);
+    if (kind === undefined && severity === "warning") kindCounts.set(rule, rank + 1);
   }
-  // The first problem of each kind, then the second problems of kinds with several messages, and so on.
-  const distinct = [...kinds.values()].map(distinctMessages);
-  const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((list) => list[rank] ?? []));
-  const chosen = new Set(ranks.flat().slice(0, max));
-  const hidden: RuleCount[] = [];
-  const folded = new Map<Problem, Problem>();
-  for (const sameKind of kinds.values()) {
-    const [{ rule, severity } = { rule: "", severity: "warning" } as const] = sameKind;
-    const uncollectedCount = Math.max(0, uncollected.get(rule) ?? 0);
+  // The first kind of each rule, then the second kinds of rules with several messages, and so on.
+  const chosen = new Set([...kinds.values()].sort((a, b) => a.rank - b.rank).slice(0, max));
+  const shown: Problem[] = [];
+  const hidden = new Map<string, number>();
+  for (const kind of kinds.values()) {
+    const { first, others } = kind;
+    const { rule } = first;
+    const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
-    const representatives = sameKind.filter((problem) => chosen.has(problem));
-    const last = representatives.at(-1);
-    if (last === undefined) hidden.push({ rule, severity, count: sameKind.length + uncollectedCount });
-    // Problems count for the representative with their message, or else for the last representative.
-    const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
-    for (const shown of representatives) {
-      const others = sameKind.filter((other) => other !== shown && representativeOf(other) === shown);
-      const count = others.length + (shown === last ? uncollectedCount : 0);
-      folded.set(shown, count > 0 ? { ...shown, others: { count, places: formatPositions(others, shown) } } : shown);
-    }
+    if (!chosen.has(kind)) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
+    else shown.push(count > 0 ? { ...first, others: { count, places: formatPositions(others, first) } } : first);
   }
-  const reading = problems
-    .flatMap((problem) => folded.get(problem) ?? [])
-    .map(async (problem) => {
-      const excerpt = await readExcerpt(sources, problem);
-      return excerpt === undefined ? problem : { ...problem, excerpt };
-    });
+  const reading = shown.map(async (problem) => {
+    const excerpt = await readExcerpt(sources, problem);
+    return excerpt === undefined ? problem : { ...problem, excerpt };
+  });
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** Returns the kind of a problem: the rule. For an error, also the message, and if a service reports it, the field. */
+type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
+
+/** Returns the kind of a problem: rule and message, and if a service reports it, the field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
-  if (severity !== "error") return rule;
+  if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
-};
-
-/** Returns the first problem of each message, at most three; for errors and rules about whole files, at most one. */
-const distinctMessages = (problems: readonly Problem[]): readonly Problem[] => {
-  const byMessage = new Map<string, Problem>();
-  for (const problem of problems) {
-    const isSingle = problem.severity === "error" || getRuleSubject(problem.rule) === "whole";
-    if (byMessage.size >= (isSingle ? 1 : maxShownPerRule)) break;
-    if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
-  }
-  return [...byMessage.values()];
 };
 
 const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
