@@ -3,9 +3,8 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
-import { invalidArguments, invalidOptionValue } from "../failures.ts";
+import { invalidArguments } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { findNearest } from "../nearest.ts";
 import * as sdk from "./sdk.ts";
 
 export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
@@ -26,31 +25,17 @@ export interface Tool {
 }
 
 const maxQuotedLength = 100;
+const maxReasonLength = 300;
 
-/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
+/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments` */
 export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments): void => {
   const { name, inputSchema } = tool;
-  const { properties } = inputSchema;
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
-  const names = Object.keys(properties);
-  const unknown = Object.keys(sent).find((key) => !names.includes(key));
-  if (unknown !== undefined) {
-    const near = findNearest(unknown, names);
-    throw invalidArguments({
-      text: `${name} has no parameter "${unknown.slice(0, maxQuotedLength)}"`,
-      suggestion: near === undefined ? `pass ${names.join(", ")}` : `did you mean ${near}?`,
-      command: "rollcall mcp",
-    });
-  }
-  const option = String(error.issues[0]?.path[0]);
-  const { description: _, ...schema }: { description?: string; enum?: readonly string[] } = { ...properties[option] };
-  const value = sent[option];
-  throw invalidOptionValue({
-    option,
-    value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuotedLength),
-    wanted: `a value of the schema ${JSON.stringify(schema)}`,
-    suggestion: typeof value === "string" ? findNearest(value, schema.enum ?? []) : undefined,
+  throw invalidArguments({
+    text: `invalid arguments of ${name}: ${sdk.prettifyError(error).slice(0, maxReasonLength)}`,
+    suggestion: `follow the inputSchema of ${name}, with the parameters ${Object.keys(inputSchema.properties).join(", ")}`,
+    command: "rollcall mcp",
   });
 };
 

@@ -2,4 +2,4 @@
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
-export { fromJSONSchema } from "zod";
+export { fromJSONSchema, prettifyError } from "zod";

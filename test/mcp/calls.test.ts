@@ -83,7 +83,9 @@ describe("the tool call_read", () => {
     const { call: use } = await openAgent({ env: envOf(server.url) });
     const { isError, value } = await use("call_read", { call_id: ["call-1"], include_content: true });
     expect(isError).toBe(true);
-    expect(value).toMatchObject({ error: { message: 'call_read has no parameter "include_content"' } });
+    expect(value).toMatchObject({
+      error: { message: 'invalid arguments of call_read: ✖ Unrecognized key: "include_content"' },
+    });
   });
 
   it("gives requested content with secrets redacted before long texts are cut", async () => {

@@ -99,7 +99,7 @@ describe("the tool check", () => {
     const { call, client } = await openAgent({ args: ["--root", root] });
     const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });
     expect(isError).toBe(true);
-    expect(JSON.parse(text).error.message).toContain(`check has no parameter "${Object.keys(option)[0]}"`);
+    expect(JSON.parse(text).error.message).toContain(`Unrecognized key: "${Object.keys(option)[0]}"`);
     const check = (await client.listTools()).tools.find(({ name }) => name === "check");
     expect(check?.annotations?.openWorldHint).toBe(false);
     expect(Object.keys(check?.inputSchema.properties ?? {}).toSorted()).toEqual(

@@ -55,7 +55,7 @@ describe("rollcall mcp", () => {
     );
     const { answers, stdout } = await runLines(lines, { args: ["--local"] });
     expect(answers.map(({ id }) => id)).toEqual(["hello", 0, 1]);
-    expect(stdout.match(/invalid (?:pattern|sort)/g)?.length).toBe(2);
+    expect(stdout.match(/→ at (?:pattern|sort)/g)?.length).toBe(2);
     expect(stdout).not.toContain("internal");
   });
 
