@@ -95,28 +95,21 @@ export const callsMissing = (
   });
 };
 
-export interface UnreadableCalls {
-  readonly ids: readonly string[];
-  readonly cause: Failure;
-  readonly http: FailureDetails["http"];
-  readonly requested: number;
-  /** The reason why rollcall stopped requesting calls: many in a row failed, or a failure concerns all calls. */
-  readonly stopped: "in-a-row" | "for-all-calls" | undefined;
-}
-
 export const callsUnreadable = (
   code: "auth" | "refused" | "unavailable",
-  { ids, cause, http, requested, stopped }: UnreadableCalls,
+  facts: {
+    ids: readonly string[];
+    cause: Failure;
+    http: FailureDetails["http"];
+    requested: number;
+    isStopped: boolean;
+  },
 ): Failure => {
+  const { ids, cause, http, requested, isStopped } = facts;
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
-  const inARow = stopped === "in-a-row" ? " because too many calls in a row failed" : "";
-  const end = stopped === undefined ? "" : `, and no more calls were requested${inARow}`;
+  const end = isStopped ? ", and no more calls were requested" : "";
   const message = `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${cause.message})${end}`;
-  const hint = {
-    auth: cause.details.hint ?? "use a key that may read them",
-    refused: "examine one of them: `rollcall call read <call-id> --debug`",
-    unavailable: stopped === undefined ? "rerun the command, or read only these ids" : "rerun the command",
-  }[code];
+  const hint = code === "refused" ? "examine one of them: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
   return new Failure(code, kind, message, { hint, http, cause });
 };

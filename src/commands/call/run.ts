@@ -12,7 +12,7 @@ import { parseRawJson } from "../../json/raw-json.ts";
 import { toBuffer } from "../../json/walk.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable, type UnreadableCalls } from "../failures.ts";
+import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
@@ -37,17 +37,16 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const counts: Counts = { requested: 0, filteredOut: 0, failed: [], failedInARow: 0, stopped: undefined, running: [] };
+  const counts: Counts = { requested: 0, filteredOut: 0, failed: [], failedInARow: 0, isStopped: false, running: [] };
   const progress = screen.startProgress("reading calls");
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  let isKeyRefused = false;
-  /** Reads a call, with `--wait` until it ended or the run's `--max-wait` passed. Undefined after a refused key. */
+  /** Reads a call, with `--wait` until it ended or the run's `--max-wait` passed. Undefined if the run is stopped. */
   const readEnded = async (id: string): Promise<ReadResult | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
-      if (isKeyRefused) return undefined;
+      if (counts.isStopped) return undefined;
       const result = await read(id);
-      isKeyRefused ||= "failure" in result && result.failure.details.http?.status === 401;
+      counts.isStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
       showProgress(`, ${id} is still running`);
@@ -60,9 +59,8 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
       const idsToRead = typed.summary ? distinctIds(ids) : ids;
       for await (const result of Readable.from(idsToRead).map(readEnded, { concurrency })) {
-        if (result === undefined) counts.stopped = "for-all-calls";
-        else countResult(counts, result);
-        if (result === undefined || counts.stopped !== undefined) return;
+        if (result === undefined) return;
+        countResult(counts, result);
         showProgress();
         if ("call" in result && isSelected?.(result.call) !== false) yield result;
         else if ("call" in result) counts.filteredOut++;
@@ -160,28 +158,26 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
-  stopped: UnreadableCalls["stopped"];
+  /** True if no more calls are requested: the service refused the key, or many calls in a row failed. */
+  isStopped: boolean;
 };
 
 const countResult = (counts: Counts, result: ReadResult): void => {
   counts.requested++;
-  if ("call" in result) {
-    counts.failedInARow = 0;
-    if (isRunning(result.call)) counts.running.push(result.id);
-    return;
-  }
-  counts.failed.push(result);
-  const { code, kind } = result.failure;
-  const isServiceFailure = code !== "not_found" && kind !== "request-refused";
+  if ("failure" in result) counts.failed.push(result);
+  else if (isRunning(result.call)) counts.running.push(result.id);
+  const isServiceFailure =
+    "failure" in result && result.failure.code !== "not_found" && result.failure.kind !== "request-refused";
   counts.failedInARow = isServiceFailure ? counts.failedInARow + 1 : 0;
-  if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
+  counts.isStopped ||= counts.failedInARow >= maxFailedInARow;
 };
 
 /** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, stopped }: Counts, project: string): readonly Failure[] => {
+const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string): readonly Failure[] => {
   const failure = failed[0]?.failure;
   const areAlike = failed.length === requested && failed.every((one) => one.failure.message === failure?.message);
-  if (failure !== undefined && areAlike && stopped !== "in-a-row" && failure.code !== "not_found") return [failure];
+  if (failure !== undefined && areAlike && failedInARow < maxFailedInARow && failure.code !== "not_found")
+    return [failure];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter((one) => one.failure.code === code);
     const [first] = ofCode;
@@ -189,6 +185,6 @@ const toFailures = ({ failed, requested, stopped }: Counts, project: string): re
     const ids = [...new Set(ofCode.map(({ id }) => id))];
     const http = ofCode.find((one) => one.failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
-    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, stopped })];
+    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, isStopped })];
   });
 };
