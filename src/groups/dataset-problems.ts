@@ -257,23 +257,14 @@ const maxRereadBytes = 2 ** 26;
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = dataset;
   const { parts } = found;
-  const { fingerprint, trajectories, length } = parts.columns;
-  const repeated = findRepeatedNumbers(fingerprint);
   const placeByDigest = new Map<string, string>();
   let bytesRead = 0;
-  for (
-    let [part, firstFingerprint] = [0, 0];
-    repeated.size > 0 && part < parts.count;
-    firstFingerprint += trajectories.at(part++)
-  ) {
+  for (const [part, suspects] of findSuspects(parts)) {
     const group = groups.groupOf(part);
-    const suspects: number[] = [];
-    for (let at = 0; at < trajectories.at(part); at++)
-      if (repeated.has(fingerprint.at(firstFingerprint + at))) suspects.push(at);
-    if (suspects.length === 0 || !groups.isValid(group)) continue;
+    if (!groups.isValid(group)) continue;
     await setImmediate();
     signal?.throwIfAborted();
-    bytesRead += length.at(part);
+    bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
     const partTrajectories = readTrajectories(groupPart);
@@ -293,6 +284,16 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
     }
   }
 };
+
+/** Yields parts with trajectories whose fingerprints occur more than once, and the positions of these trajectories. */
+function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
+  const repeated = findRepeatedNumbers(fingerprint);
+  for (let [part, first] = [0, 0]; repeated.size > 0 && part < count; first += trajectories.at(part++)) {
+    const suspects: number[] = [];
+    for (let at = 0; at < trajectories.at(part); at++) if (repeated.has(fingerprint.at(first + at))) suspects.push(at);
+    if (suspects.length > 0) yield [part, suspects] as const;
+  }
+}
 
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   const sorted = numbers.values().sort();
