@@ -65,13 +65,11 @@ export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
     advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
-    why: "rollcall found no file with the given name.",
     example: problemExample(undefined, "step.jsonl"),
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
     advice: "check the spelling of the URL, and end the URL of a folder with /",
-    why: "The server has no such file, bucket or dataset.",
     example: problemExample({ said: undefined }, "https://data.example/step.jsonl"),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
@@ -113,7 +111,6 @@ export const fileRules = {
   "input-empty": errorOfInput<{ size: number }>({
     message: ({ size }) => (size === 0 ? "the input is empty" : "the input has no groups"),
     advice: "name a file with a group or a trajectory on each line",
-    why: "An input without a group is probably a mistake.",
     example: problemExample({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
@@ -121,7 +118,6 @@ export const fileRules = {
       `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
-    why: "A filter that matches nothing is probably a mistake.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
@@ -150,7 +146,6 @@ export const fileRules = {
   "endless-device": errorOfInput({
     message: "this device never ends",
     advice: "name a file, or pass - to read standard input",
-    why: "A device such as /dev/zero has no end and no trajectories.",
     example: problemExample(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
@@ -194,7 +189,6 @@ export const fileRules = {
     message: ({ word }) => `${word} is Python, not JSON`,
     redactedMessage: "found Python, not JSON",
     advice: "write lines with json.dumps, not with str or print",
-    why: "A dictionary was printed instead of written as JSON.",
     example: trajectory(1, ',"metadata":{"solved":True}'),
   }),
   "json-single-quotes": error({
@@ -206,7 +200,6 @@ export const fileRules = {
   "json-comment": error({
     message: "JSON has no comments",
     advice: "remove the comment",
-    why: "JSON5 and JSONC have comments, JSON does not.",
     example: `// step 17\n${trajectory(1)}`,
   }),
   "json-truncated": error<{ last: boolean; isDocument: boolean }>({
@@ -227,7 +220,6 @@ export const fileRules = {
       if (lacksBrace) return "add the { if the start of the file was cut off, or write the file again";
       return extra === undefined ? "write one JSON value on each line" : `remove the extra ${extra}`;
     },
-    why: "A line, or a file that is one document, contains one JSON value.",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({
@@ -240,7 +232,6 @@ export const fileRules = {
         ? `remove the ${character}, or write the opening bracket`
         : "write the value, or remove the comma or colon before it";
     },
-    why: "The text is not JSON.",
     example: '{"messages_and_choices":[,],"reward":1}',
   }),
 };

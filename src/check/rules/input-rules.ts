@@ -73,7 +73,6 @@ export const inputRules = {
       others.length === 0
         ? "add a group key to every trajectory, or leave out --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`,
-    why: "A key that no line has is probably misspelled.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"prompt_id":"a"')}`, {
       groupBy: "promptid",
     }),
@@ -100,7 +99,6 @@ export const inputRules = {
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
     advice: "write all lines in one of these shapes, or pass --allow mixed-shapes",
-    why: "A mix of complete requests, groups and single trajectories is probably a mistake.",
     example: `${goodGroup}\n${trajectory(1)}`,
   }),
   "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
@@ -110,7 +108,6 @@ export const inputRules = {
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
-    why: "The input is larger than --max-request-size, and the service computes metrics for each request.",
     example: problemExample({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
@@ -169,21 +166,18 @@ export const runRules = {
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `the service refuses requests of ${bytes} bytes, and a group cannot be split`,
     advice: "make the group smaller, or raise the limit of the service",
-    why: "The group alone is larger than the service's limit.",
     example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
       "if you logged it for several models, splits or batches, verify each with --model, --split or --batch; otherwise list its requests with `rollcall ledger status <file>`",
-    why: "`ledger verify` found several accepted requests that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice:
       "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt; otherwise resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
-    why: "`ledger verify` found only requests of unknown outcome that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
@@ -192,7 +186,6 @@ export const runRules = {
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
         : "if `rollcall log` ran with other options, verify with those; otherwise log the file",
-    why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
@@ -205,7 +198,6 @@ export const runRules = {
     message: ({ groups, at }) =>
       `${pluralize(groups, "group was", "groups were")} logged before from a file of another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
     advice: "ignore this if you moved the file, or pass --batch <name> to log the groups again for another step",
-    why: "The ledger has groups of this input under another file name, and rollcall does not log them again.",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
@@ -215,7 +207,6 @@ export const runRules = {
       const command = (verb: string) => formatCommandLine(["rollcall", "ledger", verb, ...ledgerArgs]);
       return `list the requests with \`${command("status")}\`; if the service has their groups, run \`${command("resolve")} <id> --assume-logged\`, otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
     },
-    why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
   "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
@@ -249,7 +240,6 @@ export const runRules = {
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
-    why: "With `--follow`, rollcall sends only lines that end with a newline.",
     example: problemExample({ bytes: 512 }),
   }),
 };

@@ -9,7 +9,8 @@ export interface Rule<Data> {
   /** The message without content of the file; undefined if the message has none. */
   readonly redactedMessage?: string;
   readonly advice: RuleText<Data>;
-  readonly why: string;
+  /** Undefined if the message gives the reason. */
+  readonly why?: string;
   /** `whole`: a group or trajectory, shown without an excerpt. `input`: rejecting groups cannot fix the problem. */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;

@@ -37,13 +37,11 @@ export const typeRules = {
   "missing-field": error<{ field: string; instead: LazyText }>({
     message: ({ field }) => `${field} is missing`,
     advice: ({ field, instead }) => instead() ?? exampleShapes[field] ?? `add ${field}`,
-    why: "The service's interface requires the field.",
     example: `{"messages":[${question}],"reward":1}`,
   }),
   "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyText }>({
     message: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     advice: ({ field, wanted, instead }) => instead?.() ?? exampleShapes[field] ?? `write ${wanted}`,
-    why: "The service's interface defines another type for the field.",
     example: trajectory('"0.5"'),
   }),
   "start-time-invalid": error({
@@ -61,7 +59,6 @@ export const typeRules = {
         : found === "an array"
           ? "remove one pair of brackets"
           : `${groupShape}, or ${trajectoryShape}`,
-    why: "The interface has only requests, groups and trajectories.",
     example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
@@ -117,14 +114,12 @@ export const trainingRules = {
   "reward-not-finite": warning({
     message: "the reward is too large for a double, so the mean excludes it",
     advice: "write a finite number",
-    why: "A number such as 1e400 is valid JSON, but not a double.",
     example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
     message: ({ key }) => `the metric ${key} is too large for a double, so its mean excludes this value`,
     redactedMessage: "a metric is too large for a double, so its mean excludes this value",
     advice: "write a finite number, or leave the key out",
-    why: "A number such as 1e400 is valid JSON, but not a double.",
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
@@ -139,7 +134,6 @@ export const trainingRules = {
       `the metric ${key} is ${found}, not a number or a boolean, so its mean excludes this value`,
     redactedMessage: "a metric is not a number or a boolean, so its mean excludes this value",
     advice: "write a number, leave the key out, or move it to metadata",
-    why: "Only numbers and booleans have a mean.",
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
@@ -153,25 +147,21 @@ export const trainingRules = {
     message: ({ key, found }) => `metadata.${key} must be a string, a number, a boolean or null, not ${found}`,
     redactedMessage: "a value of metadata must be a string, a number, a boolean or null",
     advice: "write it as a string",
-    why: "Services refuse arrays and objects in metadata.",
     example: trajectory(1, ',"metadata":{"task":{"id":3}}'),
   }),
   "log-type": warning<{ found: string }>({
     message: ({ found }) => `a log must be a string, not ${found}`,
     advice: "write it as a string",
-    why: "Services refuse logs that are not strings.",
     example: trajectory(1, ',"logs":[{"step":1}]'),
   }),
   "message-type": warning<{ found: string }>({
     message: ({ found }) => `a message or choice must be an object, not ${found}`,
     advice: 'write it as {"role": …, "content": …}',
-    why: "A message is an object with a role. A choice is an object with a message.",
     example: messages('"2+2?"', answer),
   }),
   "missing-role": warning<{ instead: LazyText }>({
     message: "the message has no role and is not a choice",
     advice: ({ instead }) => instead() ?? "add a role, or put the message into a choice",
-    why: "Services need the role of each message.",
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
   "unknown-role": warning<{ role: string; suggestion: LazyText }>({
@@ -187,13 +177,11 @@ export const trainingRules = {
   "missing-tool-call-id": warning({
     message: "the tool message has no tool_call_id",
     advice: "add the id of the call",
-    why: "The id says which call the result belongs to.",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),
   "content-type": warning<{ found: string }>({
     message: ({ found }) => `content must be a string, an array of parts or null, not ${found}`,
     advice: "write it as text (in Python: json.dumps)",
-    why: "Services refuse other types of content.",
     example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
   "tool-calls-null": warning({
@@ -205,13 +193,11 @@ export const trainingRules = {
   "tool-calls-type": warning<{ found: string }>({
     message: ({ found }) => `tool_calls must be an array, not ${found}`,
     advice: "write an array of calls",
-    why: "Services refuse tool calls that are not an array.",
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":{}}'),
   }),
   "history-type": warning<{ found: string }>({
     message: ({ found }) => `an additional history must be an object with messages_and_choices, not ${found}`,
     advice: 'write it as {"messages_and_choices": […]}',
-    why: "An additional history contains messages.",
     example: trajectory(1, ',"additional_histories":["2+2?"]'),
   }),
   "zero-variance-group": warningOfWhole<{ trajectories: number }>({
@@ -229,7 +215,6 @@ export const trainingRules = {
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
         : `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`;
     },
-    why: "Most trainers learn from differences between the rewards of a group.",
     example: trajectory(1),
   }),
   "reward-outlier": warning<{ reward: number; median: number }>({
@@ -289,7 +274,6 @@ export const trainingRules = {
   "no-assistant-turn": warningOfWhole({
     message: "the trajectory has no assistant turn, so there is nothing to train on",
     advice: "record the model's turns as choices",
-    why: "Trainers learn from the turns of the model.",
     example: messages(question),
   }),
   "no-sampled-turns": warningOfWhole<{ all: boolean }>({

@@ -66,7 +66,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--path": callFields,
   "--report": reportFormats,
   "explain <name>": async () =>
-    (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
+    (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
   "catalog show <id>": ({ context }) => {
     const folder = findDataFolder(context.host);
     return folder === undefined ? [] : listSavedModelIds(folder);

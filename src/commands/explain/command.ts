@@ -14,7 +14,7 @@ export const explain = command({
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
-    const { topics } = await import("./topics.ts");
+    const { describeTopics, topics } = await import("./topics.ts");
     const name = typed?.replace(/^\[(.*)\]$/, "$1");
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
@@ -27,9 +27,10 @@ export const explain = command({
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
-      await printObjects(screen, { topics: found }, { member: "topics", columns });
+      await printObjects(screen, { topics: await describeTopics(found) }, { member: "topics", columns });
     } else if (screen.isForProgram) {
-      const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
+      const described = await describeTopics(found);
+      const explained = described.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
       await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
     } else {
       const sections = await Promise.all(found.map(async (topic) => await topicSections(context, topic)));
@@ -52,7 +53,7 @@ const topicSections = async (context: Context, topic: Topic): Promise<readonly S
   } else lines.push({ label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` });
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });
-  lines.push({ label: severity === null ? "when" : "why", text: about });
+  if (about !== undefined) lines.push({ label: severity === null ? "when" : "why", text: about });
   const block = await exampleText(context, topic, 2);
   return [{ title, lines }, ...(block === null ? [] : [{ title: "Example", block }])];
 };

@@ -1,6 +1,13 @@
 /** The topics of `rollcall explain`: error codes, and the rules of problems. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
-import { createProblem, type ExampleInputs, getRule, type RuleName, ruleNames } from "../../check/index.ts";
+import {
+  createProblem,
+  type ExampleInputs,
+  getRule,
+  type RuleName,
+  redactMessage,
+  ruleNames,
+} from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { makeLooseModeProblem } from "../../files.ts";
 import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
@@ -12,7 +19,8 @@ import { selectProblems } from "../inputs/problems.ts";
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
-  readonly about: string;
+  /** Undefined for a rule whose message says it. */
+  readonly about: string | undefined;
   readonly code: FailureCode | null;
   readonly exit_codes: readonly number[];
   readonly severity: Severity | null;
@@ -44,7 +52,7 @@ export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topi
   return { name, kind: "code", about, code, exit_codes, severity: null };
 });
 
-const ruleTopic = (name: string, severity: Severity, about: string, example: Topic["example"]): Topic => {
+const ruleTopic = (name: string, severity: Severity, about: Topic["about"], example: Topic["example"]): Topic => {
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
@@ -117,5 +125,11 @@ const otherTopics: readonly Topic[] = [
     (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),
   ),
 ];
+
+/** Returns topics for a list. The meaning of a rule without a reason is the message of its example. */
+export const describeTopics = async (listed: readonly Topic[]) => {
+  const describe = async ({ about, example }: Topic) => about ?? (example && redactMessage(await example())) ?? "";
+  return await Promise.all(listed.map(async (topic) => ({ ...topic, about: await describe(topic) })));
+};
 
 export const topics: readonly Topic[] = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];

@@ -39,6 +39,7 @@ describe("rollcall explain", () => {
   it("lists every code and every rule, each rule with an example", async () => {
     const listed = (await runRollcall(["explain", "-o", "jsonl"])).stdout.trimEnd().split("\n");
     expect(listed.map((line) => JSON.parse(line).name)).toEqual(topics.map(({ name }) => name));
+    expect(listed.filter((line) => JSON.parse(line).about === "")).toEqual([]);
     expect(names.length).toBeGreaterThan(100);
     for (const name of names.filter((_, at) => at % 12 === 0)) {
       const { topics: found } = JSON.parse((await runRollcall(["explain", name, "--json"])).stdout);
