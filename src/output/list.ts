@@ -48,14 +48,15 @@ const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownCol
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");
     const above = dot < 0 ? undefined : wireText(rows, position, path.slice(0, dot));
-    return above || formatFallback(value);
+    return above || formatPlainValue(value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
-const formatFallback = (value: unknown): string => {
+/** Objects become JSON, because `String` would use a key such as `toString`, which a reply may have. */
+export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map(formatFallback).join(";");
+  if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 

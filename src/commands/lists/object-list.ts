@@ -1,5 +1,5 @@
 /** Prints lists of objects that rollcall makes. */
-import { type Column, printList, type Screen } from "../../output/index.ts";
+import { type Column, formatPlainValue, printList, type Screen } from "../../output/index.ts";
 
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
@@ -11,14 +11,11 @@ interface KeyDisplay<Row>
 /** Columns by name. Without `text`, a column shows the value of the key with its name. A number is a rank. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
-
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
   Object.entries(keys).map(([name, item]) => {
     const { text, heading = name, ...rest } = typeof item === "number" ? { rank: item } : item;
     const value = text ?? ((row: Row): unknown => Reflect.get(row, name));
-    return { name, heading, ...rest, cell: (row) => textOf(value(row)), value };
+    return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
 /** Prints a document with a list in `member`, for people only the list. */

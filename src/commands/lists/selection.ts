@@ -2,7 +2,7 @@
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Column, findColumn, type Screen } from "../../output/index.ts";
+import { type Column, findColumn, formatPlainValue, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
@@ -54,14 +54,10 @@ const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key =>
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
   if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
     return { value: number, exact: parseDecimal(String(value).trim()) };
-  return (Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value)).toLowerCase();
+  return formatPlainValue(value).toLowerCase();
 };
 
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
-/** Formats objects as JSON, because `String` would use a key such as `toString`, which a reply may have. */
-const formatValue = (value: unknown): string =>
-  typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
 const compareKeys = (a: Key, b: Key, direction: number): number => {
   if (typeof a !== "string" && typeof b !== "string") {
