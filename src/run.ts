@@ -23,9 +23,9 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   let context: Context | undefined;
   const work = async (): Promise<void> => {
     const parsed = await cli.parseArgv(program, host.argv);
-    screen = openScreen({ host, options: cli.fallbackScreenOptions(parsed) });
+    screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
-      const options = cli.toScreenOptions(globals, parsed);
+      const options = cli.toScreenOptions(parsed, globals);
       const { words, changes = false } = parsed.command;
       const areFieldsChecked = changes && isProgramFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
@@ -42,7 +42,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }) });
+    screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
     const exitCode = toExitCode(failure);

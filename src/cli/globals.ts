@@ -39,7 +39,6 @@ export const globalOptions = {
 };
 
 export type GlobalValues = Values<typeof globalOptions>;
-type OptionValues = Pick<ParsedArgv, "given">;
 
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   ...typed,
@@ -50,21 +49,16 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
-  ...parseScreenOptions({ ...globals, color: globals.noColor ? "never" : globals.color, pager: !globals.noPager }),
-  hasJsonEvents: isEventOutput(given),
-});
-
-/** Returns screen options from options that may be invalid, so that usage errors respect --json. */
-export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions => {
-  const requestedFormats = given.get("output") ?? [];
+/** Without `globals`, the options may be invalid, because a usage error respects --json, too. */
+export const toScreenOptions = ({ given }: Pick<ParsedArgv, "given">, globals?: GlobalValues): ScreenOptions => {
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
+  const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));
   return {
-    ...parseScreenOptions({ quiet: given.has("quiet"), color, pager: !given.has("no-pager") }),
-    format: given.has("json") ? "json" : formats.find((format) => requestedFormats.includes(format)),
-    hasJsonEvents: isEventOutput(given),
+    ...parseScreenOptions({
+      ...(globals ?? { output, quiet: given.has("quiet") }),
+      color,
+      pager: !given.has("no-pager"),
+    }),
+    hasJsonEvents: [given.get("progress"), given.get("log")].some((words) => words?.includes("json")),
   };
 };
-
-const isEventOutput = (given: OptionValues["given"]): boolean =>
-  [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

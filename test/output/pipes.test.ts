@@ -3,7 +3,7 @@ import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { fallbackScreenOptions, parseArgv } from "../../src/cli/index.ts";
+import { parseArgv, toScreenOptions } from "../../src/cli/index.ts";
 import { defect } from "../../src/failure.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { program } from "../../src/run.ts";
@@ -134,7 +134,7 @@ describe("color in a pipe", () => {
     const argv = words.split(" ");
     const screen = openScreen({
       host: { ...host, argv },
-      options: fallbackScreenOptions(await parseArgv(program, argv)),
+      options: toScreenOptions(await parseArgv(program, argv)),
     });
     await printFailure(screen, { failure: defect("x"), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
