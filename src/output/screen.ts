@@ -116,7 +116,6 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
     const isDrawn = !terminal.isSizeUnknown;
-    // On a terminal of unknown size, the spinner could not clear its lines.
     spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
     return spinner;
   };
