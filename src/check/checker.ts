@@ -199,7 +199,7 @@ export class Checker {
     return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** The next group overwrites the facts. */
+  /** Returns facts that the next group overwrites. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];

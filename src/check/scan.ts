@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const bytes = block.text.bytes.subarray(start, end);
-    // The problem of a broken record was already reported: by the conversion, or before `--where` and the like.
+    // The problem of a broken record was already reported, by the conversion or before a selection such as `--where`.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -200,7 +200,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans a long array with only some elements in memory. Returns false, and adds nothing, if the text is no array. */
+/** Scans a long array with only some elements in memory. Returns false, and adds nothing, if it is not an array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

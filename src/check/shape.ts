@@ -42,8 +42,8 @@ export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface ValueLayout {
   /**
-   * By slot, the distance of the key's last value in words of the table; 0 if absent. A distance starts at the object,
-   * or at the end of the last preceding value with arrays, because such a value varies in its number of nodes.
+   * By slot, the words of the table from the object to the key's last value; 0 if absent. After a value with arrays,
+   * words are counted from the end of that value, because its number of nodes varies.
    */
   readonly distances: Int32Array;
   /** By slot, the number of preceding values with arrays. */

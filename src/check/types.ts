@@ -22,7 +22,7 @@ export const optional = (takes: number, check?: Check) => ({ ...required(takes, 
 
 export const anyValue: Field = { takes: 255, expected: "anything" };
 
-/** Defines an object by its fields, in the interface's order, and derives `more` facts from its shape. */
+/** Defines a type by its fields, in the interface's order, and derives `more` facts from its shape. */
 export const defineObjectType = <Name extends string, More>(
   fields: Readonly<Record<Name, Field>>,
   deriveMore: DeriveFacts<Name, More>,

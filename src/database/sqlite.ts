@@ -160,7 +160,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file, which moves the log, only after V8 collects the statements, in a long process too late.
+      // Closing the file moves the log, but libsql closes it only after V8 collects the statements, which can be late.
       checkpointLog();
       connection.close();
     },

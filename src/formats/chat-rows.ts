@@ -11,7 +11,7 @@ import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
-/** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
+/** The keys of a tool's rows, and functions that read the rows. The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
   /** The key of the reward, and its description if that is more than the key. */
   readonly reward: string;
@@ -261,7 +261,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
-    // Without an open call, the call was written in the text of a turn.
+    // If no call waits for a result, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results without a recorded call to user messages");
     if (from.text === "function_call") {

@@ -16,7 +16,7 @@ import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, t
 import { Value } from "./value.ts";
 
 interface BrokenRecord {
-  /** Undefined if the record is not JSON, unless the reason is known. */
+  /** The reason. Undefined: the record is not JSON, and no other reason is known. */
   readonly wrong: string | undefined;
   readonly location: ProblemLocation;
   readonly keys?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** The groups of records (or parts) of unknown group, with the keys of the record; undefined if it is not JSON. */
+  /** The groups made for records (or parts) of unknown group, and the record's keys; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 
@@ -48,7 +48,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  /** Breaks the groups that can be found for a record that is not JSON; if there are none, makes a group for it. */
+  /** Breaks the groups of a record that is not JSON. If its groups are unknown, makes a broken group for it. */
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
@@ -186,7 +186,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
   };
 };
 
-/** Calls `visit` for each record. Awaits only its promises, because awaiting takes longer than reading a record. */
+/** Calls `visit` for each record. Awaits only if it returns a promise, because that takes longer than reading. */
 const visitRecords = async (
   files: readonly ConvertedFile[],
   { signal }: Host,
@@ -209,7 +209,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
-  /** The latest name, because the records of a file have the same document. */
+  /** The name that was joined last, cached because the records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
     if (latest?.name === name) return latest.value;

@@ -16,7 +16,7 @@ export interface FormatOptions {
   readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
-  /** True if each document of a trajectory that has several becomes a history. */
+  /** True if each of several documents of a trajectory becomes a history. */
   readonly keepsHistories: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface FormatRun {
 export interface Converter {
   /** Reads each record before the first is converted, if records refer to each other. */
   preview?(record: SourceRecord): void;
-  /** Undefined: the receipt does not count a part of another record, or one about the run. @throws ConversionError */
+  /** Undefined if no receipt counts the record: part of another record, or about the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** Returns the faults that can be found only when all records are known. */
   findFaults?(): readonly RecordFault[];

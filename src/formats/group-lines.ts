@@ -118,7 +118,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
       return group;
     },
-    /** Writes a full buffer. There is nothing to await before it is full. */
+    /** Writes the buffer if it is full; otherwise returns undefined, because there is nothing to await. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
     /** Returns all lines, one for each group. */
     async end(host: Host): Promise<Bytes> {

@@ -27,7 +27,7 @@ interface TurnOptions {
   readonly lastFinish?: OutputJson | undefined;
 }
 
-/** True for a list of at least one object if each has a text at a key. */
+/** True for a nonempty list of objects that all have a text at a key. */
 export const haveTexts = (list: Value | undefined, key: string): boolean => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);

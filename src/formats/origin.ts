@@ -93,7 +93,7 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
   };
 };
 
-/** Lists the numbers of the groups, and of the trajectories in their groups, both from 1, that records became. */
+/** Lists records with the numbers, from 1, of their group and of their trajectory in the group. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;

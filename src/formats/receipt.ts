@@ -25,7 +25,7 @@ export const openReceipt = () => {
   const counts = new Map<string, ValueCount>();
   /** The first outcome of each value, by its id, until `addRecord` counts the values. */
   const outcomes = new Map<number, Outcome>();
-  /** Names of documents that were counted. A record can refer to such another file, and records can share one. */
+  /** Names of counted documents, because several records can refer to the same document. */
   const documents = new Set<string>();
   const setOutcome = ({ id }: Value, outcome: Outcome): void => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
@@ -50,7 +50,7 @@ export const openReceipt = () => {
 
   return {
     leaveOut,
-    /** Counts a value as changed that is not written, because the value at `to` has the same content. */
+    /** Counts a value as changed. It is not written, because the value at `to` has the same content. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     /** Counts the values of a record. @param rollouts undefined if it could not be converted */
     addRecord(

@@ -106,7 +106,7 @@ const recognizeInput = async (
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
 
-/** Gives unreadable files, and files whose names fit, the only fitting format: the given or one of recognized files. */
+/** Sets the format of unrecognized files if one alone fits: the given format, or a format of recognized files. */
 const addFormatsByName = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((recognized): RecognizedInput => {

@@ -182,7 +182,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   return found;
 };
 
-/** Names the paths of a record's numbers, or lists of numbers if `path` ends with an index; the most similar first. */
+/** Names the paths of a record's numbers, or of its lists if `path` ends with an index. The most similar is first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
   const isListed = (value: Value): boolean => (isOfList ? value.get(0) : value)?.isNumber === true;

@@ -9,9 +9,9 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** A string that contains this text, or an array of numbers, which is one node of its table and is expanded here. */
+  /** The value with this text as its content: a string with JSON, or an array of numbers, which is a single node. */
   readonly holder: Value | undefined;
-  /** Long texts that were cut out of the bytes, so that their strings are empty there, by the nodes of the strings. */
+  /** Long texts that were cut out of the bytes, by the nodes of their strings, which are empty in the bytes. */
   longTexts: Map<number, Buffer> | undefined;
   /** JSON in its strings, and numbers of its arrays, by their nodes. */
   nested: Map<number, Value | undefined> | undefined;

@@ -101,13 +101,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Other tasks run before a read of the window. `composeGroup` reads without a pause.
+    // Fills the window and lets other tasks run, because `composeGroup` reads without a pause.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, { window });
   }
 }
 
-/** Lists the trajectories of a part: a group's, or the part alone; none if the bytes are not JSON. */
+/** Lists the trajectories of a group, or the part itself if it is not a group; none if the bytes are not JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * The function returns true if a file changed its size or time after this call, or a folder got a new file. URLs, and
- * files that are missing or empty now, count as unchanged, and so does everything with standard input.
+ * Returns a function that is true if a file changed its size or time after this call, or a folder got a new file. It
+ * ignores URLs, and files that are missing or empty when it is called. With standard input, it is always false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -37,7 +37,7 @@ export const createChangeDetector = (names: readonly string[], host: Host): (() 
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
-/** Replaces folders by their files, and drops repeated files. `folders` has the folder of each file of a folder. */
+/** Replaces folders by their files, and drops repeated files. `folders` maps files of folders to the folders. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];

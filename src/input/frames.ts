@@ -93,7 +93,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // After an opening brace, the content of an object is JSON or a beginning of JSON.
+    // If only the opening brace is missing, the text with a brace is JSON or a beginning of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return fault === undefined || fault.fault === "end";
   }
@@ -101,7 +101,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // The fault of a truncated line is at its end or in the first byte after it. A document has no fault there.
+  // A truncated line has its fault at its end or in the first byte after it. A document has no fault up to there.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
@@ -112,9 +112,9 @@ const isOpener = (byte: number | undefined): boolean => byte === json.openBrace 
 const isCloser = (byte: number | undefined): boolean => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
- * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. `isTolerant` yields
- * elements that are not JSON, too. In the table of a batch, which is valid until the next batch, the roots of elements
- * follow each other. `length` is the bytes of the batch. @throws ShrunkSourceError; the signal's reason
+ * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
+ * bracket. `isTolerant` also yields elements that are not JSON. The roots of a batch follow each other in its table,
+ * which is valid until the next batch. `length` is in bytes. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -176,7 +176,7 @@ const findLineStart = (source: Bytes, at: number): number => {
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };
 
-/** Counts the first bytes of characters: one unit each, and two for a character of four bytes. */
+/** Counts UTF-16 units by the first bytes of characters: two for a character of four bytes, otherwise one. */
 const countUnits = (source: Bytes, from: number, to: number): number => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {

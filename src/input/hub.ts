@@ -44,7 +44,7 @@ export const openHub = async (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        // The last page has no next page, so the loop ends at its own URL.
+        // The last page has no link to a next page. Its own URL, which was seen, then ends the loop.
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;

@@ -117,7 +117,7 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const failure = await loadRows(range);
-        // Counts the rows, because `maxRowGroupBytes` counts a text of a dictionary once, however many rows share it.
+        // Measures the rows, because `maxRowGroupBytes` counts a text of a dictionary once, however many rows share it.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
@@ -306,7 +306,7 @@ const checkRuns = (
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // The second version does not compress levels, and has their lengths in its header.
+  // Pages of the second version do not compress levels, and have the lengths of levels in their header.
   const lengths = second && [second.repetition_levels_byte_length, second.definition_levels_byte_length];
   const content = second === undefined ? decompressPage(page, size, codec, compressors) : page;
   let at = 0;

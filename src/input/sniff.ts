@@ -78,14 +78,14 @@ const tsv = "tab-separated text";
 const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** In an object of rewards, also the paths of a total or a value. */
+/** Matches names of rewards and, in an object of rewards, the paths of a total or a value. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Also the paths of other numbers in objects of rewards except ids. */
+/** Matches names that end like a reward and, in an object of rewards, the paths of all numbers except ids. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the column, or the path of a number, that has the rewards; several if any of them can have the rewards. */
+/** Returns the column, or the path of a number, that has the rewards; if that is uncertain, all candidates. */
 export const findRewardColumns = (names: readonly string[]): readonly string[] => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
@@ -170,7 +170,7 @@ const pageAdvice =
 /** A line after the first that begins as an object or array of JSON, unlike a link of Markdown. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
-/** Lines that begin neither as JSON does nor as values of Python do. */
+/** Lines that begin neither like JSON nor like a value of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const textKind = (text: string): string | undefined => {

@@ -27,7 +27,7 @@ export interface Source {
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** Of converted or selected lines, each of which is a group. */
+  /** The origin of converted or selected lines. Each such line is a group. */
   readonly origin?: Origin;
 }
 
@@ -50,7 +50,7 @@ export interface Origin {
   positionOf(line: number): FileLine;
   /** Returns the digest of a line's group for the ledger. @param kept indexes of trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Returns the location, in its record, of a value that is given by its line and by its path in the line's group. */
+  /** Returns the location in the original record of a value, which is at `path` in the group of the line. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
   /** Returns the text of a file that `locationOf` names; undefined if it has no lines. */
@@ -118,7 +118,7 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Reads a file that is opened for each read: descriptors are limited. @param head its first bytes, in memory */
+/** Opens a file for each read, because descriptors are limited. @param head its first bytes, in memory */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {

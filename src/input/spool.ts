@@ -30,8 +30,8 @@ export interface SpoolOptions {
 }
 
 /**
- * Stores a stream, decompressed; of an unknown format only the first bytes, because an endless device would fill the
- * disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
+ * Stores a stream, decompressed. If its format is unknown, stores only the first bytes, because an endless device would
+ * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's or the stream's errors
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -82,7 +82,7 @@ async function* decodeChunks(
 
 export type Spool = ReturnType<typeof fileSpool>;
 
-/** Opens memory if there is no writable folder. */
+/** Opens a temporary file, or memory if no folder is writable. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);

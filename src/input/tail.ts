@@ -26,7 +26,7 @@ export const openTail = async (path: string, name: string) => {
   /** Offset after the last taken line, and the checksums of the segments before it. */
   let position = 0;
   const checksums: number[] = [];
-  /** The segment that was compared in turn at the last comparison. */
+  /** Index of the segment that the last comparison took in turn. */
   let lastCompared = 0;
   /** Size and times at the last comparison. */
   let comparedFacts = "";
@@ -61,7 +61,7 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // A file that is known to be rewritten reads as empty, so a read of it fails without this comparison.
+    // After `wasRewritten`, reads fail without a comparison, because the file then reads as empty.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   const hasIdentity = ({ dev, ino }: Identity): boolean => ino === identity.ino && dev === identity.dev;

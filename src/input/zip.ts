@@ -56,7 +56,7 @@ type Member = Pick<
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
 > & { readonly offset: number };
 
-/** Returns why the list cannot be read instead of a map. */
+/** Returns the members by name, or why the list cannot be read. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
   const members = new Map<string, Member>();
   try {

@@ -163,8 +163,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements that end in a piece of a list, whose first piece begins after the bracket. With `isTolerant`, an
-   * element that is not JSON gets two nodes, and the list continues. The next piece begins `length` bytes later.
+   * Reads the elements that end in a piece of a list. The first piece begins after the list's bracket, and the next
+   * piece must begin at the returned `length`. With `isTolerant`, an element that is not JSON gets two nodes.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);

@@ -120,7 +120,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/** Closes a truncated object after its last complete value in at most `maxDepth` open ones; undefined without one. */
+/** Closes a truncated object after its last complete value at most `maxDepth` levels deep; undefined without one. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];

@@ -76,7 +76,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
-/** Yields the elements of an array, or the members of an object. The table of a long list would take much memory. */
+/** Yields the elements of an array, or the members of an object. A table takes too much memory for a long list. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {

@@ -138,7 +138,7 @@ const makeLedger = (
       const chunk = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests are deleted before claims: a run that retries a request does not find it, or it keeps its claims.
+      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
       statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
     }
     const results = await database.transact(statements);

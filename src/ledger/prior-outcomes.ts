@@ -24,10 +24,7 @@ const loggedElsewhereBit = 4;
 
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
-/**
- * Collects the outcomes of groups by number. `numberOf` returns the number of the group with the dedup key at `offset`;
- * negative if the run has no such group.
- */
+/** Collects the outcomes of groups by number. */
 export const openPriorOutcomes = (options: {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
   readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;

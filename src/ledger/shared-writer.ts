@@ -153,8 +153,8 @@ const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * Records a request and claims its groups. If other requests claim some, which `missing` counts, the statement must be
- * undone. The token makes it repeatable. All runs claim keys in the same order, so that they cannot deadlock.
+ * Records a request and claims its groups. `missing` counts the groups that other requests claim. Unless it is 0, the
+ * caller must undo the statement. The token makes it repeatable. Runs claim keys in one order to avoid deadlocks.
  */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),

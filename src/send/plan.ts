@@ -14,7 +14,7 @@ export interface BodyLimit {
   readonly refusedBytes?: number;
 }
 
-/** `tooLarge` if a larger `--max-request-size` would not help. */
+/** Compares a size with the limit. `tooLarge`: a larger `--max-request-size` would not help. */
 const compareSize = (size: number, { bytes, isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit) => ({
   ...{ bytes: size, limit: bytes, tooLarge: isDiscovered || size >= refusedBytes },
 });
@@ -75,7 +75,7 @@ export const cutRequests = (
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
-  // With a comma after each group.
+  // Bytes before each group, with a comma after each group.
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;

@@ -28,7 +28,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   // It is unknown who may read the data of a pipe, so its rejects are private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files with exactly these groups as written by rollcall, because `convert` could not record them. */
+  /** Records files with exactly these groups as written by rollcall. `convert` writes files without a record. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;

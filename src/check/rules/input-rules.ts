@@ -13,7 +13,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Divides a reason into the fault and the fix in parentheses. Default: correct what is named, or `defaultFix`. */
+/** Splits `fault (fix)`. Default of the fix: correct the option that the reason names, otherwise `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add |write ).*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };

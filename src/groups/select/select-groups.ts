@@ -99,7 +99,7 @@ interface SearchOptions {
   /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
-  /** Returns the rewards of a group if all are known. An expression about nothing else then reads no file. */
+  /** Returns the rewards of a group if all are known. An expression about rewards alone then reads no file. */
   rewardsOf?(group: number): readonly number[] | undefined;
 }
 
@@ -154,7 +154,7 @@ const fieldDefaults: JsonObject = {
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
-/** @throws Failure `invalid-filter`, `nested-too-deeply`, at `place` */
+/** `place` names the trajectory in a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, place: () => string) => boolean;
 
 const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
@@ -185,7 +185,7 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Limit of the first try. Only a second try can be ended by Ctrl-C, because that costs 90 µs. */
+/** Limit of the first try. Ctrl-C can end only the second try, because that costs 90 µs. */
 const firstLimitMs = 50;
 
 /** Runs a repeatable function with V8's time limit, because only V8 can end a regular expression. It costs 70 µs. */

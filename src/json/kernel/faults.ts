@@ -28,7 +28,7 @@ export let faultAt: usize = 0;
 
 let end: usize = 0;
 
-/** Sets the fault of a text that is correct up to `at`, where `next` is expected, and that ends at `limit`. */
+/** Sets the fault of a text that ends at `limit`. It is correct up to `at`, where the token `next` is expected. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -105,7 +105,7 @@ function findInNumber(from: usize): usize {
   if (at > digits) {
     if (byteAt(digits) === zero && at > digits + 1) return setFault(from, badNumber);
     if (peek(at) === point && isDigit(peek(at + 1))) at = skipDigits(at + 1);
-    // What is left is a point or an `e` without digits: it and a sign of the exponent are skipped.
+    // Skips a point or an `e` without digits, and the sign of the exponent.
     const isFraction = peek(at) === point;
     at++;
     if (!isFraction && (peek(at) === plus || peek(at) === minus)) at++;

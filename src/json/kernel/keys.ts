@@ -14,7 +14,7 @@ let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
 let registered: u32 = 0;
 let learned: u32 = maxRegistered;
-/** True if ids must be assigned again: there was no space for a key, or a learned key was registered. */
+/** True if ids must be assigned again, because a key had no space or a learned key was registered. */
 export let isStale: bool = false;
 
 /** A hash table of ids; 0 is a free slot. At most a quarter is used. */
@@ -26,7 +26,7 @@ const keys: usize = memory.data(8 * 2048, 8);
 
 /** Use: each value of the key is one node, without its content. */
 export const leafUse: u32 = 1;
-/** Use: values of the key that are registered texts are part of the shape of their objects. */
+/** Use: if a value of the key is a registered text, the text is part of the object's shape. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {

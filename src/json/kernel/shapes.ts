@@ -20,10 +20,10 @@ let count: u32 = 1;
 /** Incremented when shapes are forgotten, because the numbers then mean other shapes. */
 export let generation: u32 = 0;
 
-/** Eight bytes for each shape: the last member that followed (id of key, shape of value) and the extended shape. */
+/** Eight bytes for each shape: the last member that extended it (id of key, shape of value), and the new shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** A hash table of members, 16 bytes each: a shape, the key and value that follow, and the extended shape. */
+/** A hash table with 16 bytes for each extension: a shape, the added key and value, and the new shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 

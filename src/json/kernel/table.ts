@@ -25,7 +25,7 @@ const nodeBytes: usize = 16;
 /** The id of a key with escapes or non-ASCII characters, which must be decoded first. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Bytes after a text that wide loads may read, without effect: up to 64 (`findRun`). */
+/** Bytes after a text. Wide loads read up to 64 of them, without effect (`findRun`). */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
@@ -79,7 +79,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block to consecutive roots. A line that is not JSON has two nodes. The words of the first node
+ * Reads the lines of a block into consecutive roots. A line that is not JSON has two nodes. The words of the first node
  * are its start, 0, the next root, and the kind of fault. The second has the offsets of the fault and the line's end.
  */
 export function readLines(length: usize): u32 {
@@ -112,7 +112,7 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON by two for its fault. Returns false if there is no memory. */
+/** Replaces the nodes of a text that is not JSON by two nodes for its fault. Returns false if there is no memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
   tableEnd = root;
   if (!ensureMemory(root + 2 * nodeBytes)) return false;
