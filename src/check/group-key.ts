@@ -14,7 +14,7 @@ const maxObjects = 16;
 
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts their names. */
+/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
 export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};

@@ -8,7 +8,7 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { examineFile } from "./sqlite.ts";
 
-/** SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
+/** SQLite cuts a text at a NUL and loses lone surrogates. Texts in JSON are safe, because JSON escapes both. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */

@@ -13,7 +13,7 @@ import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and functions that read the rows. The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
-  /** The key of the reward, and its description if that is more than the key. */
+  /** The key of the reward, and the text that describes the reward. Default of the text: the key. */
   readonly reward: string;
   readonly rewardText?: string;
   /** Keys that are not metadata. */

@@ -38,7 +38,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 
-  /** Breaks the group of a record, or of a part of one. A record whose group is unknown becomes a group. */
+  /** Marks the group of a record, or of a part of one, as broken. A record of unknown group becomes a group. */
   const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord): void => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
@@ -48,7 +48,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  /** Breaks the groups of a record that is not JSON. If its groups are unknown, makes a broken group for it. */
+  /** Marks the groups of a record that is not JSON as broken. If they are unknown, makes a broken group for it. */
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
@@ -100,7 +100,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
-  /** Breaks the groups that records of unknown groups may belong to. */
+  /** Marks the groups that records of unknown group may belong to as broken. */
   const breakAmbiguous = (): void => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(

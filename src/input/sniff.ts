@@ -108,7 +108,7 @@ const isConversation = (value: unknown): boolean =>
 /** Paths of messages without the last answer, or with choices. */
 const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds the messages of a row by their value, also in an object, and its reward by its name. */
+/** Finds the messages of a row by their value, also in an object, and the row's reward by its name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
     const inner = unwrap(value);

@@ -19,7 +19,7 @@ const readCostBytes = 2 ** 15;
 
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
-/** Yields chunks, each valid until the next. Yields a part's last bytes only after a check. @throws Failure `input-changed` */
+/** Yields chunks, each valid until the next. Checks a part before its last chunk. @throws Failure `input-changed` */
 export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));

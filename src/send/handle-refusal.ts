@@ -29,7 +29,7 @@ type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
 
 /**
  * Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before.
- * A group alone is rejected, or stops the run, as does `oneRequest`.
+ * A single group is rejected, or stops the run. With `oneRequest`, several groups also stop the run.
  */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
@@ -50,8 +50,8 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /**
- * Handles another refusal. Rejects the groups that the reply names. A group alone is rejected, or stops the run.
- * A problem of a rejected group without a location gets the location of the group.
+ * Handles another refusal. Rejects the groups that the reply names. A single group is rejected, or stops the run.
+ * If a problem of a rejected group has no location, the problem gets the location of the group.
  */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;

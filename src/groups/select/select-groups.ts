@@ -22,7 +22,7 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** Trajectories per group with the highest rewards. */
+  /** Number of trajectories per group: those with the highest rewards. */
   readonly best?: number | undefined;
   /** Number of random groups, by seed. */
   readonly sample?: number | undefined;
