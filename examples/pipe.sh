@@ -1,5 +1,5 @@
 #!/bin/sh
-# Logs what another program prints, such as the client of a bucket, and lists what was logged:
+# Logs the output of another program, such as the client of a bucket, and prints the call ids:
 #   examples/pipe.sh 'aws s3 cp s3://rollouts/run-7/step-17.jsonl.gz -' [option of rollcall log]...
 set -eu
 source=$1

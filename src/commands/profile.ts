@@ -69,7 +69,7 @@ const remove = command({
 const rename = command({
   words: "profile rename",
   changes: true,
-  about: "rename a profile; groups that it logged stay skipped",
+  about: "rename a profile; later runs still skip its logged groups",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {

@@ -5,7 +5,7 @@ const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines
 const options = {
   path: text("print one value of each call, such as output.choices[0]", "path"),
   as: choice("format: trajectory (for log), messages or markdown", ["trajectory", "messages", "markdown"], "form"),
-  reward: text("reward of the trajectory", "number"),
+  reward: text("reward of each trajectory", "number"),
   "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
   list: flag("one line per call: status, operation, model, time, exception"),
   summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
@@ -19,7 +19,7 @@ const options = {
   ...inGroup("more data", {
     costs: flag("cost of each call, by model"),
     "storage-size": flag("stored size of each call"),
-    "total-storage-size": flag("stored size of each call's trace"),
+    "total-storage-size": flag("stored size of the whole trace of each call"),
   }),
   ...inGroup("show", {
     full: flag("do not fold long texts on a terminal"),

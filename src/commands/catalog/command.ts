@@ -7,7 +7,7 @@ import * as lists from "../lists/options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
-const diffArgs = { file: cli.repeated("two saved catalogs; or one, compared with the current --catalog") };
+const diffArgs = { file: cli.repeated("two saved catalogs, or one to compare with the current catalog (--catalog)") };
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
   until: { ...lists.timeOption("later time of the comparison (default: now)"), needs: "since" },
@@ -17,7 +17,7 @@ const diffOptions = {
 };
 
 const costOptions = {
-  ...cli.inGroup("usage", {
+  ...cli.inGroup("job", {
     "prompt-tokens": lists.countOption("input tokens, such as 10k"),
     "completion-tokens": lists.countOption("output tokens"),
     cached: lists.countOption("input tokens that are read from a cache"),
@@ -41,7 +41,7 @@ const parsePercent = (word: string, option: string): Decimal => {
 const verifyOptions = {
   file: lockFile,
   "max-rise": cli.withDefault(cli.custom("maximum rise of a price", "percent", parsePercent), "0%"),
-  within: cli.withDefault(lists.durationOption("fail if a deprecation is nearer than this"), "30d"),
+  within: cli.withDefault(lists.durationOption("fail if a model is deprecated within this time"), "30d"),
   strict: cli.flag("treat warnings as errors"),
   allow: cli.repeated("silence this rule", "rule"),
   report: reportOption,

@@ -27,10 +27,10 @@ const files = repeated("same files or folders as for log");
 const resolveOptions = {
   ...locationOptions,
   "assume-logged": {
-    ...flag("mark them as logged; never send them again"),
+    ...flag("mark the requests as logged; never send them again"),
     conflicts: { resend: "a request was either logged or not" },
   },
-  resend: flag("mark them as not logged; the next run sends their groups"),
+  resend: flag("mark the requests as not logged; the next run sends their groups"),
 } satisfies Kinds;
 
 const forgetOptions = {
@@ -63,7 +63,7 @@ export const ledger = command({
   verbs: [
     command({
       words: "ledger status",
-      about: "list the requests in the ledger; with files, only requests that contain their groups",
+      about: "list the requests in the ledger; with files, only requests with groups of the files",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],

@@ -80,15 +80,15 @@ const wantedPrices =
   "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
 
 export const filterOptions = cli.inGroup("filters", {
-  "input-modality": wordsOption("models that accept this input: text, image, audio, …; all must match"),
-  "output-modality": wordsOption("models that return this output; all must match"),
-  feature: wordsOption("models with this feature, such as tools; all must match"),
-  parameter: wordsOption("models with this sampling parameter; all must match"),
-  quantization: wordsOption("models with this quantization, such as fp8; one must match"),
-  country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
+  "input-modality": wordsOption("models that accept all of these inputs: text, image, audio, …"),
+  "output-modality": wordsOption("models that return all of these outputs"),
+  feature: wordsOption("models with all of these features, such as tools"),
+  parameter: wordsOption("models with all of these sampling parameters"),
+  quantization: wordsOption("models with one of these quantizations, such as fp8"),
+  country: wordsOption("models with a data center in one of these countries, such as FI or EU", "code"),
   "only-country": wordsOption("models whose data centers are all in these countries", "code"),
   "min-context": countOption("models with at least this context, such as 128k", "tokens"),
-  "min-output": countOption("models with a maximum output of at least this", "tokens"),
+  "min-output": countOption("models whose maximum output is at least this", "tokens"),
   "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
   free: cli.flag("models without cost"),
   deprecated: {
@@ -97,7 +97,7 @@ export const filterOptions = cli.inGroup("filters", {
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
-    "models deprecated already or within this time: 30d, or a date",
+    "models deprecated already or within this time, such as 30d, or by a date",
     "duration",
     parseDeadline,
   ),

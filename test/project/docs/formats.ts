@@ -20,35 +20,38 @@ export const formatsPage = async (): Promise<string> =>
 const intro = `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
 or folders.
 
-- \`--from auto\` (the default) recognizes the format by the first records, and a note names it. If two formats match, choose one with \`--from\`.
+- \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one with \`--from\`.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
-- A rollout has a reward. \`--reward-from <path>\` reads it from another path of the record, and \`--rewards <file>\` from lines of
-  \`{"id", "reward"}\`, whose id is that of the record (\`id\`, \`idx\`, \`example_id\`, …; else the name of its file). The rewards \`true\` and \`false\`
-  become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. A note names other numbers of the reward's object,
-  which are dropped. The keys in a path can contain dots.
+- A rollout needs a reward. \`--reward-from <path>\` reads the reward from another path of the record. The keys in a path can contain dots.
+  \`--rewards <file>\` reads the rewards from lines of \`{"id", "reward"}\`. The \`id\` is the id of the record (\`id\`, \`idx\`, \`example_id\`, …), or
+  the name of the record's file if it has no id.
+- The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
+  object with other numbers, rollcall drops these numbers, and a note names them.
+- *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. \`--group-by <key>\` groups their rows, also
+  across folders. The other formats determine their groups.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
-  \`exceptions\` of its group. In the formats whose groups have a step (below), so does a row with an \`error\`. Otherwise, a record without a
-  reward is an error.
-- Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
-- For formats whose record is a line (below), a file can also be one JSON array of records, or one indented record. If each file of a folder
-  is one indented record, the files are grouped like the lines of one file.
+  \`exceptions\` of its group. In row formats, a row with an \`error\` becomes an exception, too. Any other record without a reward
+  is an error.
+- Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
+- If a record of a format is a line (see the table), a file can also be one JSON array of records, or one pretty-printed record. If each
+  file of a folder is one pretty-printed record, the files are grouped like the lines of one file.
 - If a row has no \`completion\`, \`--from trl\` reads the answer from \`response\`, \`answer\`, \`output\` or \`generation\`, and a note says so.
-- \`--group-by <key>\` groups the rows of these formats with a step, also across folders. The other formats determine their groups.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
-  also be JSON in a string. A column of Parquet with the type JSON is read as JSON. rollcall does not read CSV, but its error shows a command that converts CSV to such rows.`;
+  also be JSON in a string. A column of Parquet with the type JSON is read as JSON.
+- rollcall does not read CSV, but the error for a CSV file shows a command that converts the file.`;
 
 const rest = `A format marked *lossy* has decoded text, which lacks the special tokens and the ends of turns. Read it with \`--lossy\`.
 
 ## Receipts
 
-\`--receipt <file>\` counts the values by file and path: \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the reason). Its \`records\` say
-which record became which group and trajectory. \`convert --exact\` fails if a value is left out.
+\`--receipt <file>\` writes a report that counts the values by file and path, as \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the
+reason). The \`records\` of the report say which record became which group and trajectory. \`convert --exact\` fails if a value is left out.
 
 ## The ledger
 
 The ledger identifies a converted group by the digest of its records, not of the converted text. So a newer rollcall that converts a file in
-another way does not log it again. The order of the records and the name of the file do not matter. \`--reward-from\`, \`--rewards\`, and a
-selection that keeps a part of a group are part of the digest.`;
+another way does not log its groups again. The order of the records and the name of the file do not matter. But \`--reward-from\`, \`--rewards\`,
+or a selection that keeps only a part of a group changes the digest, so the group is logged again.`;
 
 const rowOf = ({ name, title, records, keys, isLossy }: Format): string =>
   `| \`${name}\`${isLossy === true ? " *lossy*" : ""} | ${[title, recordsOf(records), keys.group, keys.reward, keys.sampled].map(cell).join(" | ")} |`;
