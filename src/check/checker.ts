@@ -43,7 +43,7 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Keys of values whose content no rule reads, and of strings that rules compare. */
+/** Keys whose values no rule reads, and keys whose strings rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
 /** A request, and keys that distinguish it from a group and a trajectory. */

@@ -50,7 +50,7 @@ export const openLinks = (run: FormatRun) => {
   const filesById = new Map<string, string[]>();
   /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
-  /** Returns the files that a reference can mean: by its path, and by each id that only one file below has. */
+  /** Returns files that a reference can mean, by its path and by each id of only one file in or below the folder. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
     const folder = dirname(fromFile);

@@ -111,7 +111,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Drops the copied steps of a continuation: the marked steps or, if it marks none, first steps equal to `before`. */
+  /** Drops steps that a continuation copied: those it marks or, without marks, its first steps that equal `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");

@@ -59,7 +59,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
   const others: string[] = [];
-  for (const { source, formats, rejection, damagedKind } of addFormatsByName(dropParts(inputs), given)) {
+  for (const { source, formats, rejection, damagedKind } of addMissingFormats(dropParts(inputs), given)) {
     const location = () => ({ file: source.name });
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) others.push(source.name);
@@ -106,8 +106,8 @@ const recognizeInput = async (
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
 
-/** Sets the format of unrecognized files if one alone fits: the given format, or a format of recognized files. */
-const addFormatsByName = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
+/** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
+const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((recognized): RecognizedInput => {
     const { source, damagedKind: kind, rejection } = recognized;
@@ -133,7 +133,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** Returns formats that recognize a first record; of a damaged or too large file, its only possible format. */
+/** Returns the formats that recognize a first record, or the only possible format of a damaged or too large file. */
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],

@@ -147,7 +147,7 @@ const measureValue = (value: unknown): number => {
   return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
 };
 
-/** Returns the metadata; or, without rows, why it cannot be read. */
+/** Returns the metadata. If it cannot be read, returns metadata without rows, and the reason. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {

@@ -88,7 +88,7 @@ export const openSpool = async (host: Host): Promise<Spool> => {
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
-    // A killed process leaves no file.
+    // Unlinked at once, so that a killed process leaves no file.
     unlinkSync(path);
     return fileSpool(descriptor, folder);
   } catch {

@@ -120,7 +120,7 @@ export const openRunLedger = async (
         if (ownRequests.has(entry.id)) continue;
         // Another run may retry a request that was not sent, unless this run holds the scope alone.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
-        // For requests in flight of another run, `recordRequest` reports their groups as taken.
+        // Skips requests in flight of other runs, because `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = firstOpen ?? last + 1;

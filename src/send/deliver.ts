@@ -146,7 +146,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
-      // If other runs have fewer of the groups, the wait starts again.
+      // If other runs have fewer of the groups than before, the wait starts again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;

@@ -65,7 +65,7 @@ interface RequestContext extends SendOptions {
   readonly retryBudget: RetryBudget;
   readonly isOver: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the bytes that were handed over; after the attempt, with the negative sum of these bytes. */
+  /** Called with the bytes that were handed over. After the attempt, called with their negative sum. */
   readonly onBytesSent: (bytes: number) => void;
 }
 

@@ -134,7 +134,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // A Failure is thrown before the last byte or between two attempts; any other error leaves the outcome unknown.
+      // A Failure is thrown before the last byte or between attempts. Any other error leaves the outcome unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
       const state = sentRequest.mayBeLogged ? "unknown" : "not_sent";

@@ -19,16 +19,16 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { columns } = found.parts;
   const report = openGroupReporter(dataset);
   /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
-  let openGroups: number[] = [];
+  let pending: number[] = [];
   let refusedCount = 0;
   /** Monotonic milliseconds at which a group or a resend began to wait. */
   let waitingSince: number | undefined;
 
-  const listOpenGroups = (outcome: "not_sent" | "unknown") =>
-    openGroups.filter((group) => outcomes.outcomeOf(group) === outcome);
-  const isGroupOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group));
+  const listPending = (outcome: "not_sent" | "unknown") =>
+    pending.filter((group) => outcomes.outcomeOf(group) === outcome);
+  const isPending = (group: number) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group));
   const updateWaiting = () => {
-    const isWaiting = listOpenGroups("not_sent").length > 0 || delivery.planResends().jobs.length > 0;
+    const isWaiting = listPending("not_sent").length > 0 || delivery.planResends().jobs.length > 0;
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
   };
   const writeRejected = async (rejected: readonly RejectedGroup[]) => {
@@ -38,9 +38,9 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
 
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
-    openGroups = openGroups.filter(isGroupOpen);
-    delivery.compareGroups(openGroups);
-    openGroups = openGroups.filter(isGroupOpen);
+    pending = pending.filter(isPending);
+    delivery.compareGroups(pending);
+    pending = pending.filter(isPending);
     updateWaiting();
   };
 
@@ -71,7 +71,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const sendWithLedger = async ({ isLast, isAll }: BatchOptions) => {
     // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
     const byKey = new Map<string, number>();
-    for (const group of listOpenGroups("not_sent")) {
+    for (const group of listPending("not_sent")) {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
       if (!byKey.has(key)) byKey.set(key, group);
     }
@@ -89,15 +89,15 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(numberOf(group), outcome);
     }
     const candidateSet = new Set(candidates);
-    openGroups = openGroups.filter((group) => !candidateSet.has(group) || outcomes.outcomeOf(group) === "not_sent");
+    pending = pending.filter((group) => !candidateSet.has(group) || outcomes.outcomeOf(group) === "not_sent");
   };
 
   return {
     catchUp,
     waitingSince: () => waitingSince,
-    countUnknown: () => listOpenGroups("unknown").length,
+    countUnknown: () => listPending("unknown").length,
     isWaitingFor: (source: number): boolean =>
-      listOpenGroups("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
+      listPending("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
     async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
@@ -109,8 +109,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
         outcomes.extendTo(group + 1);
         if (isValid) {
           delivery.compareGroups([group]);
-          const isOpen = !isAfterError && !isStopped && isGroupOpen(group);
-          if (isOpen || outcomes.outcomeOf(group) === "unknown") openGroups.push(group);
+          const canBeSent = !isAfterError && !isStopped && isPending(group);
+          if (canBeSent || outcomes.outcomeOf(group) === "unknown") pending.push(group);
         } else if (options.onInvalid === "skip") {
           outcomes.set(group, "rejected");
           rejected.push({ group, problems: [] });
@@ -120,11 +120,11 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       await writeRejected(rejected);
     },
     async sendFull(): Promise<void> {
-      const bytes = listOpenGroups("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
+      const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
     },
     async sendAll(isLast: boolean): Promise<void> {
-      if (openGroups.length > 0) await sendBatch({ isLast, isAll: true });
+      if (pending.length > 0) await sendBatch({ isLast, isAll: true });
     },
   };
 };
