@@ -109,7 +109,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        scope: run.options.groupBy !== undefined && format.takesGroupKey === true ? 0 : file.scope,
+        fileSet: run.options.groupBy !== undefined && format.takesGroupKey === true ? 0 : file.fileSet,
         group: group.position,
         isUnknown: possible.has(group),
         file,
@@ -136,13 +136,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
         if (value !== undefined) converter.preview?.(toSourceRecord(value, raw, at));
       });
     }
-    const folderScopes = new Map<string, number>();
+    const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
       // A file that is one record shares groups with the other such files of its folder, like the lines of a file.
       if (raw.isDocument === true) {
         const folder = dirname(at.file.name);
-        at.file.scope = folderScopes.get(folder) ?? at.file.scope;
-        folderScopes.set(folder, at.file.scope);
+        at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
+        folderFileSets.set(folder, at.file.fileSet);
       }
       convertRaw(raw, at);
       return lines.flushFull();

@@ -12,7 +12,7 @@ export interface ConvertedFile {
   readonly records: Records;
   readonly position: number;
   /** Files with the same number share their groups. */
-  scope: number;
+  fileSet: number;
 }
 
 export interface RolloutPosition {
@@ -66,14 +66,14 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
-  const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
-    const scopedKey = key.startsWith(crossFileMark) ? key : `${scope} ${key}`;
-    const existing = byKey.get(scopedKey);
+  const groupOf = (key: string, { fileSet }: ConvertedFile): ConvertedGroup => {
+    const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
+    const existing = byKey.get(fullKey);
     if (existing !== undefined) return existing;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };
     const group: ConvertedGroup = { position: groups.length, rollouts: [], ...empty };
     groups.push(group);
-    byKey.set(scopedKey, group);
+    byKey.set(fullKey, group);
     return group;
   };
   const writeText = (text: string): void => pending.write(Buffer.from(text, "latin1"));

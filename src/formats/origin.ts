@@ -31,8 +31,8 @@ export const openFiles = async (
     try {
       const records = await input.openRecords(source, kinds, maxUnpackedBytes);
       const position = files.length;
-      const scope = format.hasGroupsAcrossFiles === true ? 0 : position;
-      files.push({ name: source.name, records, position, scope });
+      const fileSet = format.hasGroupsAcrossFiles === true ? 0 : position;
+      files.push({ name: source.name, records, position, fileSet });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);

@@ -95,14 +95,14 @@ const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => 
 /** Returns the key of a group, which includes the run or, if the run is unknown, the file. */
 const keyOf = ({ value, file }: SourceRecord): string => {
   const run = value.get("run");
-  const scope = run?.get("id")?.raw ?? ` ${file}`;
+  const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
-  if (group !== undefined) return JSON.stringify([scope, group.raw]);
+  if (group !== undefined) return JSON.stringify([runKey, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
   if (task === undefined)
     throw new ConversionError("group.id, task.key and task.hash are missing, so the group is unknown", value);
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
-  return JSON.stringify([scope, ...within.map((part) => part?.raw ?? null), task.raw]);
+  return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
 const isFailed = (holder: Value): boolean => {

@@ -120,7 +120,7 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   const memberships = Array.from({ length: parts.count }, (_, at) => {
     const group = groups.groupOf(at);
     return {
-      scope: byKey ? 0 : parts.columns.source.at(at),
+      fileSet: byKey ? 0 : parts.columns.source.at(at),
       group: groups.isKeyed(group) ? group : undefined,
       isUnknown: parts.kindOf(at) === "unreadable",
     };

@@ -11,8 +11,8 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** The file, or other range of the input, that no group crosses. */
-  readonly scope: number;
+  /** Number of the files that the record can share a group with. */
+  readonly fileSet: number;
   /** Undefined for a record that is a whole group. */
   readonly group: number | undefined;
   /** True for an unreadable record. */
@@ -21,22 +21,22 @@ interface Membership {
 
 /**
  * Finds the groups that unreadable records may belong to: adjacent groups if members of groups are adjacent, otherwise
- * all groups of the record's scope. Returns the position of the first such record for each group.
+ * all groups of the record's files. Returns the position of the first such record for each group.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
   const ambiguous = new Map<number, number>();
   const addAmbiguous = (member: Membership | undefined, unknownAt: number): void => {
-    if (member?.group === undefined || member.isUnknown || member.scope !== memberships[unknownAt]?.scope) return;
+    if (member?.group === undefined || member.isUnknown || member.fileSet !== memberships[unknownAt]?.fileSet) return;
     if (!ambiguous.has(member.group)) ambiguous.set(member.group, unknownAt);
   };
   const firstUnknowns = new Map<number, number>();
-  for (const [at, { scope, isUnknown }] of memberships.entries()) {
+  for (const [at, { fileSet, isUnknown }] of memberships.entries()) {
     if (!isUnknown) continue;
-    if (!firstUnknowns.has(scope)) firstUnknowns.set(scope, at);
+    if (!firstUnknowns.has(fileSet)) firstUnknowns.set(fileSet, at);
     if (!areApart) for (const next of [at - 1, at + 1]) addAmbiguous(memberships[next], at);
   }
-  if (areApart) for (const member of memberships) addAmbiguous(member, firstUnknowns.get(member.scope) ?? -1);
+  if (areApart) for (const member of memberships) addAmbiguous(member, firstUnknowns.get(member.fileSet) ?? -1);
   return ambiguous;
 };
 
