@@ -39,7 +39,7 @@ const written = async (file, make) => {
 
 const messageOf = (said) => said.message ?? said;
 
-/** Splits a trajectory's messages at the first turn of the model. */
+/** Splits a trajectory's messages before the first turn of the model. */
 const halves = ({ messages_and_choices: said }) => {
   const messages = said.map(messageOf);
   const first = messages.findIndex(({ role }) => role === "assistant");
@@ -163,7 +163,7 @@ const evalOf = async () => {
   return file;
 };
 
-/** Each case: its file, the options of rollcall, and the bound of the script's time over rollcall's. */
+/** Each case: its file, the options of rollcall, and the minimum of the script's time divided by rollcall's. */
 const cases = {
   "verifiers v0": { make: rowsOf, rival: "verifiers", min: 1 },
   "ART's Parquet": { make: parquetOf, rival: "parquet", min: 1.3 },

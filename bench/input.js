@@ -4,13 +4,13 @@
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** Bytes of generated lines. Further lines repeat them with other numbers. */
+/** Bytes of lines with generated texts. Further lines repeat these texts with other numbers. */
 const wordedBytes = 2 ** 25;
 
 /** Digits of a trajectory's number, which is the fraction of a metric. */
 const digits = 12;
 
-/** Additional fields of every trajectory that cause problems. */
+/** Fields that cause problems. They are added to every trajectory. */
 const findings = {
   warning: () => ({ logs: [1] }),
   error: () => ({ start_time: "yesterday" }),

@@ -128,7 +128,7 @@ const groups = {
   groupOf: (reward, at) => groups.linesOf(reward, at).trim(),
 };
 
-/** The same as a row of verifiers. */
+/** A group as a row of verifiers. */
 const rows = {
   requestBytes: 150,
   linesOf: (reward, at) =>

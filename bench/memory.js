@@ -38,7 +38,7 @@ const service = await startService(
   ...["--port", "0", "--data-dir", join(folder, "store")],
 );
 
-/** Writes a million lines, each by its number. */
+/** Writes a million lines. `lineOf` composes a line from its number. */
 const writeMillion = (path, lineOf) => {
   writeFileSync(path, "");
   for (let at = 0; at < 1e6; at += 1e4)

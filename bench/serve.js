@@ -47,9 +47,7 @@ const sink = (socket) => {
   socket.on("data", take).on("error", () => socket.destroy());
 };
 
-/**
- * The same over a slow link, which delays each connection and each answer by the round trip time.
- */
+/** A `sink` behind a slow link, which delays each connection and each answer by the round trip time. */
 const far = (roundTripMs) => (socket) => {
   const { write } = socket;
   const late = (bytes) => setTimeout(() => socket.destroyed || write.call(socket, bytes), roundTripMs);

@@ -102,8 +102,8 @@ const calling = async (count, together) => {
 };
 
 /**
- * Each case: its files, the options of rollcall, and the bound of the script's time over rollcall's. The script has no
- * checks, digests, metrics and ledger.
+ * Each case: its files, the options of rollcall, and the minimum of the script's time divided by rollcall's. The script
+ * has no checks, digests, metrics and ledger.
  */
 const cases = {
   "groups, one a line": { make: async () => [plain], log: 1, min: 1 },

@@ -41,7 +41,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
       credential: async (use, about) =>
         local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
-      // A service in this process would not recover during a wait.
+      // The local service is part of this process, so waiting would not make it available again.
       ...(local === undefined ? {} : { maxWaitMs: 0 }),
     }),
   );

@@ -34,7 +34,7 @@ export interface Problem {
   readonly from?: "service";
   /** Bytes from the start of the file, from 0. */
   readonly offset?: number;
-  /** `file:line` in the converted input. `file` and `line` are then the position in the original file. */
+  /** `file:line` in data that rollcall converted from another file. `file` and `line` are the position in that file. */
   readonly readAt?: string;
   readonly readPath?: readonly (string | number)[];
   readonly excerpt?: Excerpt;
@@ -62,7 +62,7 @@ export type FailureLocation = { readonly [Name in "line" | "column"]?: number | 
   readonly [Name in "file" | "setting" | "option" | "environment"]?: string | undefined;
 };
 
-/** The request that failed. The URL has no credentials. `said` is limited in length, but not safe to print. */
+/** The request that failed. The URL has no credentials. `said` is the message of its reply, not yet safe to print. */
 type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;
 
 export interface FailureDetails {
@@ -83,7 +83,7 @@ export interface FailureDetails {
   readonly help?: string;
   readonly stack?: string | undefined;
   readonly endedBy?: string;
-  /** What can remove the cause, without the advice to rerun. */
+  /** The part of the hint that removes the cause. The rest of the hint is the advice to rerun. */
   readonly remedy?: string | undefined;
   readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;

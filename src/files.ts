@@ -74,7 +74,7 @@ const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
-/** Assumed: a group with the owner's number has no other users. In a sticky folder, others cannot replace files. */
+/** Assumed: a group whose gid equals the owner's uid has no other users. A sticky folder protects files from others. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -94,7 +94,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a file next to the one that it will replace, or a pipe or device. @throws as `node:fs`, also its methods */
+/** Opens a draft next to the file that it will replace, or a pipe or device itself. All methods throw as `node:fs`. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const isReplaced = before?.isFile() !== false;
@@ -175,7 +175,7 @@ export const requireUnusedFile = (file: string): void => {
 
 const userFile = { title: "", otherFile: "choose another file" };
 
-/** Calls `write`. @param names the file in the failure @throws Failure `output-unwritable`, or a failure of `write` */
+/** Calls `write`. @param names texts for the failure @throws Failure `output-unwritable`, or a failure of `write` */
 export const writeUserFile = <Result>(file: string, write: () => Result, names = userFile): Result => {
   try {
     return write();
@@ -187,7 +187,7 @@ export const writeUserFile = <Result>(file: string, write: () => Result, names =
   }
 };
 
-/** Returns the reason why a file cannot be written, and what to do. @param otherFile how to choose another file */
+/** Returns the reason why a file cannot be written, and what to do. @param otherFile the hint to choose another file */
 export const explainUnwritable = (file: string, code: string, otherFile: string) => {
   const isFull = code === "ENOSPC" || code === "EDQUOT";
   const hint = isFull ? `free disk space, or ${otherFile}` : otherFile;
@@ -196,7 +196,7 @@ export const explainUnwritable = (file: string, code: string, otherFile: string)
   return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFile}` };
 };
 
-/** Removes a file's drafts of killed runs. @param before milliseconds since 1970; drafts that changed later stay */
+/** Removes a file's drafts that killed runs left. @param before milliseconds since 1970; keeps drafts changed later */
 export const removeDrafts = (path: string, before: number): void => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -243,7 +243,7 @@ export const readUpTo = async (
   }
 };
 
-/** Until `end`, an abort writes a line to a named pipe, because opening or reading it cannot be aborted otherwise. */
+/** If the signal aborts before `end`, writes a line to a named pipe: only this unblocks opening or reading the pipe. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
   signal.throwIfAborted();
   const ended = new AbortController();

@@ -30,7 +30,7 @@ export interface Host {
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals, to abandon requests in flight. The same signal again ends the process. */
+  /** Aborts at the second of these signals, to abandon requests in flight. Repeated, that signal ends the process. */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
@@ -49,7 +49,7 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets of rollcall and PostgreSQL, and the key of W&B, which looks like a commit id. */
+/** Returns the secrets in an environment: of rollcall, PostgreSQL and W&B, whose key looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -104,7 +104,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    // Node opens a stream at its first use, and most runs use one of the three.
+    // Getters, because Node opens a stream at its first use, and most runs use only one of the three.
     get stdin() {
       return process.stdin;
     },

@@ -52,7 +52,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the index after the command substitution at `at`; at most `at` if none is there, or it is incomplete. */
+/** Returns the index after the command substitution at `at`; `at` or less if there is no complete substitution. */
 const findSubstitutionEnd = (line: string, at: number): number => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;

@@ -34,7 +34,7 @@ export type Part =
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** The messages and choices, undefined if none are recognized, and the value without them, undefined if empty. */
+/** `items`: messages and choices; undefined if none are recognized. `rest`: all other members; undefined if empty. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** Returns the messages in the inputs of a call. `system`, where some clients put the system message, comes first. */

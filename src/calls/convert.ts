@@ -102,7 +102,7 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (exception !== undefined && exception.json !== '""') return "failed";
   if (findValue(call, "ended_at") === undefined) return "running";
   if (!hasMessages) return "no-messages";
-  // Without an output, the inputs may be a complete rollout, which can end with a message of a tool.
+  // Without an output, the inputs may be a complete rollout. Its last message can be that of a tool.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   return messages.some(isFromModel) ? messages : "no-answer";
 };

@@ -128,7 +128,7 @@ const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined 
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
-/** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level below another key. */
+/** Finds a value in the summary. Assumed: its key is below the vendor prefix, at the top, or below any other key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));

@@ -8,7 +8,7 @@ const maxIdLength = 1024;
 /** In UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line is an id, a row that starts with one, or an object. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** A line is an id, a row or an object with an id. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

@@ -112,7 +112,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates the column of a price. By default, a narrow table omits it before all prices of the interface. */
+/** Creates the column of a price. By default, a narrow table omits it before the prices that the interface names. */
 export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {

@@ -10,7 +10,7 @@ import { type LockedModel, type LockFile, type LockPath, toLockedModel } from ".
 /** `maxRise` of a price is in percent. A deprecation within `withinMs` is an error. `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-/** @param example a message of the rule, after the id of the model */
+/** @param example an example of the rule's message, without the model's id in front */
 const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
 const error = ruleOf("error");
 const warning = ruleOf("warning");

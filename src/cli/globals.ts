@@ -49,7 +49,7 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** Without `globals`, the options may be invalid, because a usage error respects --json, too. */
+/** Without `globals`, ignores invalid options, so that the message about them still respects --json. */
 export const toScreenOptions = ({ given }: Pick<ParsedArgv, "given">, globals?: GlobalValues): ScreenOptions => {
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));

@@ -74,7 +74,7 @@ const verbTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (only === undefined)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // A command with only groups of verbs is mainly used without them: `serve`, not `serve keys`.
+  // If each verb has verbs of its own, the command is mainly used without a verb: `serve`, not `serve keys`.
   if (verbs.every((verb) => verb.verbs.length > 0)) return name;
   if (others.length === 0) return `${name} ${verbTerm(only)}`;
   const listed = verbs.map(commands.lastWord).join("|");

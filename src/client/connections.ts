@@ -59,7 +59,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** Delays V8's optimization of undici's parser, because on Node 20 a process waits 95 ms until it is complete. */
+/** Delays V8's optimization of undici's parser. On Node 20, a process would wait 95 ms for the optimization to end. */
 const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>

@@ -11,12 +11,12 @@ export interface OutgoingRequest {
   readonly headers: Headers;
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
-  /** Longest time from the connection, or the most recent piece of a streamed body, to the end of the reply. */
+  /** Longest time to the end of the reply, from the connection or the most recent piece of a streamed body. */
   readonly totalMs?: number;
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply's body, which `bytes` then lacks. Returns false to pause until `resume` is called. */
+  /** Receives the reply's body, so `bytes` of the result is empty. Returns false to pause until `resume` is called. */
   readonly onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ExchangeResult {
   readonly isBodySent: boolean;
 }
 
-/** undici detects silence up to 1 s late. The total limit is that much longer, so that the silence is reported. */
+/** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT is reported first. */
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 

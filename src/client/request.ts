@@ -85,7 +85,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so `isHeaderValue` rejects it. */
+/** The value of `Authorization` (interface 5). Does not encode a line end, so that `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -116,7 +116,7 @@ const shownHeaderNames = new Set(
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** Formats the headers of `shownHeaderNames` and the project's, one per line, and the scheme of `Authorization`. */
+/** Formats the headers of `shownHeaderNames`, the project header, and the scheme of `Authorization`, one per line. */
 export const toShownHeaders = (headers: Headers, projectHeader: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();

@@ -92,7 +92,7 @@ export const openClient = (options: ClientOptions) => {
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     const budget = openRetryBudget(options);
-    // With a short --max-wait, silence must still be reported before the end of the total time.
+    // Longer than the silence limit even if --max-wait is short, so that SILENT is reported and not ENDLESS.
     const endMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
     let firstTryEndMs: number | undefined;
     for (let tries = 1; ; tries++) {

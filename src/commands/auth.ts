@@ -103,7 +103,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
-/** The states of a key in JSON, and their texts in tables. `unclear`: the failure does not show if it is accepted. */
+/** The states of a key in JSON, and their texts in tables. `unclear`: the reply does not show which. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

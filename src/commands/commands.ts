@@ -1,4 +1,4 @@
-/** `rollcall commands`: the whole command tree, for programs that call rollcall. */
+/** `rollcall commands`: all commands with their options, for programs that call rollcall. */
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
 import { printObjects } from "./lists/object-list.ts";

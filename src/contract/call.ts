@@ -6,7 +6,7 @@ import { about, integer, objectReader, text } from "./replies.ts";
 const dateTime = about("date and time, ISO 8601", text);
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
-/** A call (interface 2.4). Assumed: deployments replace `vendor_`, so the prefix of `vendor_prefix` is read, too. */
+/** A call (interface 2.4). Assumed: deployments replace `vendor_`; the setting `vendor_prefix` names the prefix. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,

@@ -73,7 +73,7 @@ export const logTrajectories = endpoint({
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
-  // Assumed: any body of a success is a success.
+  // Assumed: a reply with a status of success is a success, whatever its body.
   reply: () => ({ value: undefined }),
 });
 
@@ -91,7 +91,7 @@ export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) }
 
 export type Issue = z.core.$ZodIssue;
 
-/** Returns the first issues, in the order of the value, without a check of the rest of a long list. */
+/** Returns the first issues, in the order of the value. Does not check the rest of a long list. */
 export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
   const issues: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;

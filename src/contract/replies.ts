@@ -69,7 +69,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads `{"<member>":{…}}`, also with null. The value is the object's bytes, because it can have many megabytes. */
+/** Reads `{"<member>":…}` with an object or null. Returns the object as bytes, because it can have many megabytes. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

@@ -97,7 +97,8 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK starts the last tool in the turn of the event loop that ends stdin, and answers in the turn of its end.
+    // The SDK starts the last tool in the turn of the event loop in which stdin ends. It answers in the turn in which
+    // the tool ends.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/** Undefined without a display. The browser gets a private file, because others see arguments, and URLs have tokens. */
+/** Undefined without a display. Passes the URL in a private file: other users see arguments, and a URL has a token. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };
@@ -18,7 +18,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // Not `start`, because cmd, whose command it is, would interpret `&` in a path.
+  // Not `start`, because it is a command of cmd, which would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });

@@ -206,7 +206,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // A secret that crosses an edge of the value is found only in the whole text, which is then marked at its start.
+  // Redaction finds a secret that crosses an edge of the value only in the whole text. The mark is then at its start.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

@@ -46,7 +46,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // A rounded value is a range. Edges at multiples of `rangeStep`, or of a larger power of two, are never inside it.
+  // If values are rounded, each stands for a range. Edges at multiples of `rangeStep` never cut such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);

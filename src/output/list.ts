@@ -43,7 +43,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownCol
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
     fallbackText(column.value(row), position);
-  /** Returns the text if the wire has no value at `a.b`: that of the value at `a`, or else that of `value`. */
+  /** Returns the text of a name such as `a.b` that the wire lacks: the text of `a`, or else of `value`. */
   const fallbackText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");

@@ -21,7 +21,7 @@ type Layout = Awaited<ReturnType<typeof layoutOf>>;
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. In a list, a line may have two, which the widest letter needs. */
+/** Minimum columns of a folded line at any indent. In a list, the minimum is the width of the widest character. */
 const minColumns = 16;
 const minListColumns = 2;
 
@@ -145,7 +145,7 @@ function* blockLines(
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** Columns of the widest indent that all parts of a folded line get. A wider indent would leave little space. */
+/** Columns of the widest indent that a folded line repeats on each of its parts. A wider one leaves little space. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {

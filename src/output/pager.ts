@@ -28,7 +28,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  // Not `once` of node:events, which rejects at an error, such as that of a signal that cannot be sent.
+  // Not `once` of node:events, which rejects at any error, for example if a signal cannot be sent.
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
     if (pager.stdin !== null)

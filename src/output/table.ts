@@ -42,7 +42,7 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 };
 
 const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] => {
-  // Row by row, because a row of the wire is parsed again after another one.
+  // Row by row, because only the last parsed row of the wire stays in memory.
   const lines = rows.map((row, position) =>
     columns.map(({ cell, tag }) => ({ text: clean(cell(row, position)), tag: tag?.(row) })),
   );
@@ -103,7 +103,7 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;
 
-/** Other columns are omitted until this one has its preferred width. Below its minimum width, rows become sections. */
+/** To give a column its `preferred` width, others are omitted. If its `min` width does not fit, sections are used. */
 const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;

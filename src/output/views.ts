@@ -37,7 +37,7 @@ export interface Column<Row> {
 /** The objects in a reply or document. JSON and CSV are made from the bytes, which keeps the spelling of values. */
 export interface WireObjects {
   readonly bytes: Uint8Array;
-  /** The member of the document that contains the objects: an array, or one object. Default: the document is one. */
+  /** The member of the document that contains the objects: an array, or one object. Default: the document itself. */
   readonly member?: string | undefined;
   /** Indexes of the shown objects, in their order. Default: all objects. */
   readonly shownPositions?: readonly number[];

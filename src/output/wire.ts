@@ -54,7 +54,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the whole name, otherwise the shortest part of the name before a dot. */
+/** Finds the member whose key is the name, or else the shortest key that ends at a dot of the name. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;

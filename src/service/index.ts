@@ -45,7 +45,7 @@ export const openService = async (options: ServiceOptions) => {
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless it is urgent. Answers report an unavailable store.
+  // After a stop, requests in flight are still stored, unless the stop is urgent. Answers report an unavailable store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;

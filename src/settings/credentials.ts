@@ -118,7 +118,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  /** A refused key's `credential_command` runs again, once per use and origin. @throws Failure `auth`, `usage` */
+  /** Finds a credential. Runs the command of a `refused` key again, once per use and origin. @throws Failure */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const resolve = async (): Promise<Credential> => {
       const { secret, from = "", profile, username, failure } = await find(use, origin);
@@ -137,7 +137,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
-/** Checks a user name, which a colon ends in Basic authentication (interface 5). @throws Failure `setting-invalid` */
+/** Checks a user name: Basic authentication ends it at a colon (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
@@ -154,7 +154,7 @@ export const maxSecretBytes = 64 * 1024;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Reads each variable once, because a file in `…_FILE` may be a pipe. */
+/** Reads each variable once, because the file that `…_FILE` names may be a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, Promise<Secret | undefined>>();
   return async (variable: string): Promise<Secret | undefined> => {
@@ -164,7 +164,7 @@ export const openVariables = (host: Host) => {
   };
 };
 
-/** Reads a variable or the file in its `…_FILE`, without checks; undefined if neither is set. @throws `usage` */
+/** Reads a variable, or the file that its `…_FILE` names, unchecked. Undefined if neither is set. @throws `usage` */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -217,7 +217,7 @@ export const runCredentialCommand = async (line: string, target: CommandTarget):
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
-    // Standard input may have rollcall's trajectories. The command may print secrets to standard error.
+    // Standard input may contain trajectories for rollcall. The command may print secrets to standard error.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,

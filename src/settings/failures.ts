@@ -109,7 +109,7 @@ interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
-  /** How to return to the origin of the saved key, if possible. The login is then for another profile. */
+  /** Advice that returns to the origin of the saved key. If defined, `login` saves a key for another profile. */
   omit: string | undefined;
   /** The command that saves a key for the origin, and its URL if the profile does not have it. */
   login: string;

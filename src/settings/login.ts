@@ -73,7 +73,7 @@ type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 /** @param only default: all uses that have a URL */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Plans a login: reads the key when one URL is known. `askNext` asks the rest. @throws `setting-missing`, `usage` */
+/** Plans a login: reads the key if a URL is known. `askNext` asks for the rest. @throws `setting-missing`, `usage` */
 export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {

@@ -152,7 +152,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password, which also counts for the same typed URL.
+    // Only the environment's URL may contain a password. It is also used for the same URL on the command line.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
     for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);

@@ -112,7 +112,7 @@ interface Setting<Value> {
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True for a setting of a deployed service: profile `local` ignores it, `--profile` overrides the environment. */
+  /** True if a setting is about a deployed service: profile `local` ignores it, `--profile` overrides its variable. */
   readonly isOfService?: true;
 }
 

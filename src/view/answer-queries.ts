@@ -82,7 +82,7 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, end]: Range): boolean =>
   value !== null && value >= from && (end === undefined ? value <= to : value < to);
 
-/** Finds the groups next to a group. A group that is not selected has its neighbors in the input. */
+/** Finds the selected groups next to a group. If the group is not selected, finds its neighbors in the input. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
   const at = selected.findIndex((facts) => facts.group === group);
   const before = at < 0 ? group - 1 : (selected[at - 1]?.group ?? -1);

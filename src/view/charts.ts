@@ -55,7 +55,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): re
   const dots = new Map<string, Dot>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Dots of equal rewards are hollow.
+    // Groups with equal rewards get separate dots, because these are hollow.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {

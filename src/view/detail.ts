@@ -122,7 +122,7 @@ export const readGroupHead = (dataset: Dataset, group: number, groupBy: string |
   };
 };
 
-/** The nested levels of a group in which a message can be the last complete value. */
+/** Levels of nesting from a group to a message: group, list of trajectories, trajectory, list of messages. */
 const messageDepth = 4;
 
 const readStart = (bytes: Buffer): table.JsonValue | undefined => {

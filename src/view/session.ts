@@ -164,7 +164,7 @@ const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summa
   };
 };
 
-/** Finds the bounds of rewards without outliers: those farther from the middle rewards than these are wide. */
+/** Finds the bounds of rewards without outliers. An outlier is farther from the `middle` range than its width. */
 const findScale = ({ weights, middle: [low, high], least, most }: Distributions["rewards"]): RewardScale => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];

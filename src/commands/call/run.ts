@@ -41,7 +41,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const progress = screen.startProgress("reading calls");
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** Reads a call, with `--wait` until it ended or the run's `--max-wait` passed. Undefined if the run is stopped. */
+  /** Reads a call; with `--wait`, until the call has ended or `--max-wait` is over. Undefined if the run is stopped. */
   const readEnded = async (id: string): Promise<ReadResult | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (counts.isStopped) return undefined;

@@ -50,7 +50,7 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
 
-/** Returns the part of a field that the kind of its change does not name, such as `prompt` of `pricing.prompt`. */
+/** Returns the part of a field that its kind of change does not name: `prompt` of `pricing.prompt`. Can be empty. */
 export const formatFactName = (field: string): string =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 

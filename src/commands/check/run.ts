@@ -32,7 +32,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>): Promise<Dataset> => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // No input can be opened, or a file of --against cannot. The reports have only the unreadable inputs.
+      // If no input can be opened, or a file of --against cannot, the reports have only the unreadable inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;

@@ -11,10 +11,11 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 export const scripts = { bash, zsh, fish, powershell };
 
 /**
- * Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt.
- * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: the current
- * word after a colon (so that the argument is not empty), then the words before the current word. powershell: the same
- * words in base64, separated by NUL, because PowerShell loses quotes and empty words.
+ * Prints the line `words` and the candidates, or the line `files` or `folders`. An error would break the prompt, so
+ * it prints none.
+ * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: `:` and the
+ * current word (the colon prevents an empty argument), then the words before the current word. powershell: these words
+ * in base64, separated by NUL, because PowerShell loses quotes and empty words.
  */
 export const printCandidates = async (
   context: Context,

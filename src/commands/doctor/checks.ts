@@ -211,7 +211,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
-/** States counted by requests, because another request may have logged the same groups. */
+/** States counted in requests and not in groups, because another request may have logged the groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
 const ledgerFinding = (

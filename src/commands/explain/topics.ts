@@ -19,7 +19,7 @@ import { selectProblems } from "../inputs/problems.ts";
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
-  /** Undefined for a rule whose message says it. */
+  /** The meaning; undefined for a rule whose message is its meaning. */
   readonly about: string | undefined;
   readonly code: FailureCode | null;
   readonly exit_codes: readonly number[];

@@ -7,7 +7,7 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { ReportRequest } from "./options.ts";
 
-/** Refuses two results on stdout, and replacing other files. @throws Failure `conflicting-options`, `report-exists` */
+/** Protects other files, and stdout from a second result. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: reports, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },

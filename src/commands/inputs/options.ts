@@ -46,7 +46,7 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
 
 export type ReportRequest = Pick<Report, "form" | "file">;
 
-/** A file to write. `-` is not stdout, because the result goes there. */
+/** A file to write. Refuses `-`, because the result goes to stdout. */
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
     if (word === "-") throw cli.wrongValue(option, word, "the name of a file (stdout has the result)");

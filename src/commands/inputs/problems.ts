@@ -37,7 +37,7 @@ export const printWarnings = async (
   screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(words)}${others}\``);
 };
 
-/** Selects the problems of a failure that people see. `counts` includes problems that the failure does not have. */
+/** Reduces a failure's problems to those that people see. `counts` includes problems that the failure lacks. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -58,14 +58,14 @@ export const selectProblems = async (
   const kinds = new Map<string, ProblemKind>();
   /** Numbers of kinds of warnings, by rule. */
   const kindCounts = new Map<string, number>();
-  /** Counts of problems that are not in `problems`, by rule. The first kind of a rule includes them. */
+  /** Counts of problems that are not in `problems`, by rule. The first kind of the rule includes these counts. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const { rule, severity } = problem;
     uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
     const rank = severity === "error" ? 0 : (kindCounts.get(rule) ?? 0);
     const ownKey = foldingKey(problem);
-    // The last kind of a rule has all its warnings with other messages.
+    // The last kind of a rule collects all further warnings, whatever their messages.
     const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
     const kind = kinds.get(key);
     if (kind === undefined) kinds.set(key, { first: problem, others: [], rank });
@@ -91,6 +91,7 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
+/** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
 /** Returns the kind of a problem: rule and message, and if a service reports it, the field. */

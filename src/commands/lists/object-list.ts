@@ -8,7 +8,7 @@ interface KeyDisplay<Row>
   readonly text?: (row: Row) => string | null | undefined;
 }
 
-/** Columns by name. Without `text`, a column shows the value of the key with its name. A number is a rank. */
+/** Columns by name. Without `text`, a column shows the value of the key with its name. A number alone is the rank. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>

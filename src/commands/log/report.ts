@@ -15,7 +15,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // Not from `groups`, whose `not_sent` can count invalid groups with --follow. The metrics count only valid groups.
+  // From the metrics, which count only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)

@@ -125,7 +125,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** Returns the options of a `log` command for one group, which the command selects by number instead of --sample. */
+/** Returns the options of the `log` command for one group. Omits --sample: the command selects the group by number. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });

@@ -1,4 +1,4 @@
-/** The page of a traced call: facts, turns of the inputs and the output, all other fields (interface 2.4). */
+/** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
 import { addDecimals, formatDecimal, roundForDisplay, shiftSpelled, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";

@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`, also without a reply if `canBeEmpty`. */
+  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`. If `canBeEmpty`, its list can be empty. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -72,7 +72,7 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The reward of a logged trajectory, which `--as trajectory` takes by default. If a call has it, it is a column. */
+/** The field of a logged reward, from which `--as trajectory` reads it by default. A column if a call has the field. */
 const rewardField = "attributes.reward";
 
 const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({

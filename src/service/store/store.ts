@@ -1,4 +1,4 @@
-/** The store of the local service: one SQL text for a file and for PostgreSQL. */
+/** The store of the local service. Files and PostgreSQL use the same SQL. */
 import { join } from "node:path";
 import { databaseFailed } from "../../database/failures.ts";
 import * as db from "../../database/index.ts";
@@ -33,7 +33,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string): 
      created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
-/** Each change of the tables raises the version. */
+/** The version increases with each change of the tables. */
 const storeSchema: db.DatabaseSchema = {
   name: "store",
   title: "the store of the local service",

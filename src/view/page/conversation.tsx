@@ -140,7 +140,7 @@ export const summarizeTurn = ({ parts }: Turn): string => {
   return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
 };
 
-/** True if the result of a call is an error. Assumed: tools begin the text with such a word, or set such a key. */
+/** True if the result of a call is an error. Assumed: an error begins with one of these words, or has such a key. */
 const isError = (parts: readonly Part[] = []): boolean => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -335,7 +335,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens from the start of a text, which can follow reasoning; undefined if they do not spell it. */
+/** Returns the tokens of a text, without tokens of reasoning before it; undefined if the tokens do not spell it. */
 export const alignTokens = (tokens: readonly Token[], text: string): readonly Token[] | undefined => {
   const start = tokens
     .map((token) => token.text)

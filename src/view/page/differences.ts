@@ -4,7 +4,7 @@ import type { Turn } from "../../calls/conversation.ts";
 /** Maximum product of the numbers of words, or of messages, that are compared in order. */
 const maxComparisons = 1_000_000;
 
-/** Returns the counterpart of each turn: an equal turn in order, or the next of its role between two of those. */
+/** Returns the counterpart of each turn: an equal turn, or between two equal turns the next turn of the same role. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -35,7 +35,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/** Returns the positions of a longest common subsequence in both lists; of long lists, those of all common items. */
+/** Returns the positions, in both lists, of a longest common subsequence. In long lists: of all common items. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;

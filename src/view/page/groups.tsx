@@ -48,7 +48,7 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The columns of the last rows stay while there are none, so that nothing moves. */
+/** The rows of the last full table. While a table has no rows, it keeps the columns of these, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
@@ -100,7 +100,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
-  /** The rows of another page are new elements, but not before they are here. */
+  /** The page of the displayed rows. It changes when the answer comes, and the rows become new elements. */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
   const go = (by: 1 | -1) => () => {
@@ -109,7 +109,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
-  /** True until the rows of a table that the reader left are drawn. */
+  /** True if the reader returns to a table, until its rows are drawn. */
   const isBack = useRef(findPlace(query) !== undefined);
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {

@@ -55,7 +55,7 @@ export const KeyHelp = () => (
   </section>
 );
 
-/** True if the start of the element is visible, or below all that is visible. */
+/** True if the start of the element is visible, or below the visible part of the page. */
 const isInSight = (element: HTMLElement): boolean => {
   const { left, width, top } = element.getBoundingClientRect();
   const hit = document.elementFromPoint(left + width / 2, top + 2);
@@ -113,7 +113,7 @@ let shown = parseHash(location.hash);
 let left = shown;
 history.scrollRestoration = "manual";
 
-/** All pages of a table have one place. */
+/** All pages of a table share one place. */
 const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
@@ -125,14 +125,14 @@ addEventListener("hashchange", () => {
   [left, shown] = [shown, parseHash(location.hash)];
 });
 
-/** Returns the place of a view. The link in a table is that of the last group, which n and p can change. */
+/** Returns the place of a view. In a table, `href` is the link of the last shown group, which n and p can change. */
 export const findPlace = (query: Query): Place | undefined => {
   const place = places.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
   return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
 };
 
-/** Returns to the place of the view while it is being drawn, until the reader moves. Returns what ends this. */
+/** Restores the place of a view while it is being drawn, until the reader moves. Returns a function that stops this. */
 export const returnToPlace = (main: HTMLElement): (() => void) => {
   const { top, rowsTop, href, nth } = findPlace(shown) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
   const observer = new ResizeObserver(() => move());

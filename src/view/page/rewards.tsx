@@ -1,4 +1,4 @@
-/** Rewards in one scale of colors and heights, from the least to the most reward of the input. */
+/** Rewards in one scale of colors and heights, from the lowest to the highest reward of the input. */
 import { relativePosition } from "../answer-queries.ts";
 import { formatMeasure } from "./format.ts";
 import { usePage } from "./page-context.ts";

@@ -73,7 +73,7 @@ export const serverEnded = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-/** The last answers. A view that returns shows them immediately, also if the server has ended. */
+/** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
 const lastValues: Partial<AnswerTypes> = {};
 const lastKeys: { [Of in Name]?: string } = {};
 
