@@ -154,7 +154,7 @@ const logOut = command({
 
 const status = command({
   words: "auth status",
-  about: "show the key for each use, its source and its URL",
+  about: "show the state, the source and the URL of the key for each use",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {

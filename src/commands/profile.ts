@@ -8,7 +8,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
   words: "profile list",
-  about: "list the profiles with their URLs and keys",
+  about: "list the profiles with their URLs and the uses of their keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
     const document = { profiles: saved.listProfiles(context).map(({ settings: _, ...row }) => row) };

@@ -6,7 +6,7 @@ const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
   receipt: outputFile("write a JSON report of how each input value was converted"),
-  exact: flag("fail if a trajectory has no field for a value"),
+  exact: flag("fail if a value of the input would be left out"),
   "group-by": groupByOption,
   "on-invalid": choice(
     "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",

@@ -88,7 +88,7 @@ export const filterOptions = cli.inGroup("filters", {
   country: wordsOption("models with a data center in one of these countries, such as FI or EU", "code"),
   "only-country": wordsOption("models whose data centers are all in these countries", "code"),
   "min-context": countOption("models with at least this context, such as 128k", "tokens"),
-  "min-output": countOption("models whose maximum output is at least this", "tokens"),
+  "min-output": countOption("models whose maximum output is at least this long", "tokens"),
   "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
   free: cli.flag("models without cost"),
   deprecated: {

@@ -18,22 +18,22 @@ export const formatsPage = async (): Promise<string> =>
     .concat("\n");
 
 const intro = `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
-or folders.
+or folders. A record is an entry of a file, such as a line (see the table).
 
 - \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one with \`--from\`.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
 - A rollout needs a reward. \`--reward-from <path>\` reads the reward from another path of the record. The keys in a path can contain dots.
   \`--rewards <file>\` reads the rewards from lines of \`{"id", "reward"}\`. The \`id\` is the id of the record (\`id\`, \`idx\`, \`example_id\`, …), or
-  the name of the record's file if it has no id.
+  the name of the record's file if the record has no id.
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. \`--group-by <key>\` groups their rows, also
   across folders. The other formats determine their groups.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
-  \`exceptions\` of its group. In row formats, a row with an \`error\` becomes an exception, too. Any other record without a reward
+  \`exceptions\` of its group. In row formats, so does a row with an \`error\` and without a reward. Any other record without a reward
   is an error.
 - Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
-- If a record of a format is a line (see the table), a file can also be one JSON array of records, or one pretty-printed record. If each
+- If a record of a format is a line, a file can also be one JSON array of records, or one pretty-printed record. If each
   file of a folder is one pretty-printed record, the files are grouped like the lines of one file.
 - If a row has no \`completion\`, \`--from trl\` reads the answer from \`response\`, \`answer\`, \`output\` or \`generation\`, and a note says so.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
