@@ -63,10 +63,9 @@ export const spoolFailed = (folder: string, code: string, details: FailureDetail
     ...details,
   });
 
-type UrlFault = "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
+type UrlFault = "malformed" | "user" | "http" | "bucket" | "dataset" | "endpoint";
 
 export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
-  const bucketMessage = `cannot read ${name}: rollcall does not read buckets`;
   const [message = name, hint] = {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
@@ -77,8 +76,10 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
       `${name} is plain http, so others on the network could change the file`,
       "use https://, or pass --insecure-http to read it anyway",
     ],
-    s3: [bucketMessage, `pipe the file from the bucket's client: ${pipeCommand("aws s3 cp", name, " -")}`],
-    gs: [bucketMessage, `pipe the file from the bucket's client: ${pipeCommand("gcloud storage cat", name)}`],
+    bucket: [
+      `cannot read ${name}: rollcall does not read buckets`,
+      "pipe the file from the bucket's own client: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
+    ],
     dataset: [
       `${name} does not name a file of a dataset`,
       "use hf://datasets/owner/name/path or hf://datasets/owner/name@revision/path, with / at the end for a folder",
@@ -89,11 +90,6 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     ],
   }[fault];
   return new Failure("usage", "invalid-remote-url", message, { hint });
-};
-
-const pipeCommand = (client: string, name: string, end = ""): string => {
-  const url = /^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`;
-  return `${client} ${url}${end} | rollcall … -`;
 };
 
 export interface RemoteLocation {

@@ -32,7 +32,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof import("./hub.ts").openHub> | undefined;
   const loadHub = async (name: string) => {
-    if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, name.startsWith("s3") ? "s3" : "gs");
+    if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, "bucket");
     hub ??= import("./hub.ts").then(({ openHub }) => openHub(access));
     return await hub;
   };

@@ -259,11 +259,9 @@ describe("a dataset on the Hub as input", () => {
 
 describe("a bucket URL", () => {
   it.each([
-    ["s3://runs/step 1.jsonl", "aws s3 cp s3://bucket/key - | rollcall … -"],
-    ["s3://runs/step-1.jsonl", "aws s3 cp s3://runs/step-1.jsonl - | rollcall … -"],
-    ["s3://runs/", "aws s3 cp s3://bucket/key - | rollcall … -"],
-    ["s3://", "aws s3 cp s3://bucket/key - | rollcall … -"],
-    ["gs://runs/x.jsonl", "gcloud storage cat gs://runs/x.jsonl | rollcall … -"],
+    ["s3://runs/step 1.jsonl", "aws s3 cp <url> - | rollcall … -"],
+    ["s3://", "aws s3 cp <url> - | rollcall … -"],
+    ["gs://runs/x.jsonl", "gcloud storage cat <url> | rollcall … -"],
   ])("exits with 2 and the pipe that reads the file: %s", async (name, pipe) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
