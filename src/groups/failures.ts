@@ -47,33 +47,27 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
     : `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
-const faultHints: readonly (readonly [fault: RegExp, hint: string])[] = [
-  [/takes longer/, "use an expression without regular expressions and nested all(), exists(), map() or filter()"],
-  [/out of bounds/, "test the length first: --where 'size(messages) > 5 && messages[5].role == \"tool\"'"],
-  [
-    /^Unknown variable/,
-    "the variables are reward, metrics, metadata, messages, trajectory and group; write trajectory.<key> for another key: --where 'trajectory.my_key == 1'",
-  ],
-  [/^No such key/, "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'"],
-  [/^no such overload/, "compare values of one type: --where 'double(metadata.score) > 1.0'"],
-];
-
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
 export const invalidFilter = (
   text: string,
   fault: string,
   position: string | undefined,
-  hint = faultHints.find(([pattern]) => pattern.test(fault))?.[1],
+  hint = position === undefined ? celHint : dataHint,
 ): Failure => {
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
-  const anyHint = hint ?? (position === undefined ? celHint : undefined);
-  return new Failure("usage", "invalid-filter", message, { subject, hint: anyHint });
+  return new Failure("usage", "invalid-filter", message, { subject, hint });
 };
 
 const celHint =
-  "use a CEL expression over reward, metrics, metadata, messages, trajectory and group: --where 'reward > 0.5 && group.size >= 4'";
+  "use a CEL expression over reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
+const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
+
+export const slowFilter = (text: string, limitMs: number, position: string): Failure => {
+  const hint = "use an expression without regular expressions and nested all(), exists(), map() or filter()";
+  return invalidFilter(text, `evaluation takes longer than ${Math.floor(limitMs / 1000)} s`, position, hint);
+};
 
 export const nestedTooDeeply = (text: string, position: string): Failure => {
   const message = `cannot evaluate --where ${text} at ${position}: nested too deeply`;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
-import { Environment, EvaluationError, ParseError } from "@marcbachmann/cel-js";
+import { Environment } from "@marcbachmann/cel-js";
 import { formatLine } from "../../check/rules/positions.ts";
 import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
@@ -12,7 +12,7 @@ import { inputChanged } from "../../input/index.ts";
 import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
-import { invalidFilter, nestedTooDeeply } from "../failures.ts";
+import { invalidFilter, nestedTooDeeply, slowFilter } from "../failures.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { computeMoments } from "../metrics/sums.ts";
 import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
@@ -165,15 +165,8 @@ const withFilterFailure = <Result>(text: string, run: () => Result, place?: () =
     // An expression has a maximum depth, so only data can be too deep for the stack.
     if (thrown instanceof RangeError && place !== undefined) throw nestedTooDeeply(text, place());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
-    throw invalidFilter(text, describeToken(text, thrown) ?? wrong, place?.());
+    throw invalidFilter(text, wrong, place?.());
   }
-};
-
-const describeToken = (text: string, thrown: unknown): string | undefined => {
-  const isToken = thrown instanceof ParseError && /expected_(?:token|character)$/.test(thrown.code);
-  if (!isToken || thrown.range === undefined) return undefined;
-  const { start, end } = thrown.range;
-  return start < end ? `unexpected ${text.slice(start, end)} at column ${start + 1}` : "the expression is incomplete";
 };
 
 /** Matches expressions that need a time limit: regular expressions and nested loops. */
@@ -188,8 +181,8 @@ const script = new Script("run()");
 /** Limit of the first try. Ctrl-C can end only the second try, because that costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Runs a repeatable function with V8's time limit, because only V8 can end a regular expression. It costs 70 µs. */
-const runBounded = (run: () => void, timeout: number): void => {
+/** Returns false if V8's time limit ends a repeatable function, also in a regular expression. It costs 70 µs. */
+const runBounded = (run: () => void, timeout: number): boolean => {
   sandbox.run = run;
   const runLimited = (options: RunningScriptOptions) => {
     try {
@@ -200,13 +193,13 @@ const runBounded = (run: () => void, timeout: number): void => {
       return isNativeError(thrown) && "code" in thrown ? thrown.code : "failed";
     }
   };
-  if (runLimited({ timeout: firstLimitMs }) === "ended") return;
+  if (runLimited({ timeout: firstLimitMs }) === "ended") return true;
   const end = runLimited({ timeout, breakOnSigint: true });
   if (end === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
     repeatInterrupt();
     throw interrupted({ signal: "SIGINT" });
   }
-  if (end !== "ended") throw new EvaluationError(`evaluation takes longer than ${Math.floor(timeout / 1000)} s`);
+  return end === "ended";
 };
 
 /** @throws Failure `invalid-filter` */
@@ -276,8 +269,9 @@ const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOp
     const evaluate = () => {
       wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, place) ? [at] : []));
     };
+    const limitMs = maxEvaluationMs + size;
     if (!canBeSlow.test(where)) evaluate();
-    else withFilterFailure(where, () => runBounded(evaluate, maxEvaluationMs + size), place);
+    else if (!runBounded(evaluate, limitMs)) throw slowFilter(where, limitMs, place());
     return { rewards, wanted };
   };
 };
