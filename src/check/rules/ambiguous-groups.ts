@@ -11,7 +11,7 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** Number of the files that the record can share a group with. */
+  /** Identifies the files that the record can share a group with. */
   readonly fileSet: number;
   /** Undefined for a record that is a whole group. */
   readonly group: number | undefined;

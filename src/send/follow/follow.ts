@@ -209,7 +209,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
       const canContinue = stop === undefined || stop.code === "invalid_input";
-      // Complete groups are sent unless the input changed or a second signal came.
+      // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
       const isSending = canContinue && !host.urgent.aborted && !isInputChanged(stop);
       const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
       return { dataset, result: await finish(stop ?? lastStop) };
