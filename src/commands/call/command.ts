@@ -5,7 +5,7 @@ const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines
 const options = {
   path: text("print one value of each call, such as output.choices[0]", "path"),
   as: choice("format: trajectory (for log), messages or markdown", ["trajectory", "messages", "markdown"], "form"),
-  reward: text("reward of each trajectory, with --as trajectory", "number"),
+  reward: text("reward for --as trajectory", "number"),
   "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
   list: flag("one line per call: status, operation, model, time, exception"),
   summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
