@@ -27,11 +27,11 @@ export const lockRules = {
     "no longer states its prompt price (was 0.3 $/M)",
   ),
   "quantization-decreased": error(
-    "A model in fewer bits gives other answers.",
+    "A model that is stored in fewer bits gives other answers.",
     "changed its quantization from fp8 to int4",
   ),
   "quantization-changed": warning(
-    "A model in another format, or in an unknown one, can give other answers.",
+    "A model in another number format, or in an unknown format, can give other answers.",
     "changed its quantization from fp8 to int8",
   ),
   "context-decreased": error(
@@ -47,7 +47,7 @@ export const lockRules = {
     "reduced its maximum output from 65536 to 8192 tokens",
   ),
   "country-removed": error(
-    "A country has no data center of the model anymore. Contracts and laws can require the country.",
+    "A country no longer has a data center of the model. Contracts and laws can require that country.",
     "no longer has a data center in FI",
   ),
   "countries-unknown": warning(

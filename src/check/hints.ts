@@ -136,7 +136,7 @@ export const hintForWrongType = (found: unknown, { field, wanted }: { field: str
   if (isNumber && found.trim() !== "" && Number.isFinite(Number(found)))
     return `write it without quotes: ${Number(found)}`;
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
-    ? "parse the string once more: it contains JSON as text"
+    ? "write the JSON without quotes around it, because it was encoded twice"
     : undefined;
 };
 

@@ -59,9 +59,9 @@ const openRows = (run: FormatRun): Converter => {
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
     if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
-      fault(`group ${groupIndex} has other rows in addition to its row without a trajectory`);
+      fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
     }
-    if (group.digest !== last.digest) fault(`group_json differs from that of another row of group ${groupIndex}`);
+    if (group.digest !== last.digest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
   /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */

@@ -11,12 +11,12 @@ export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
   [reasons.tokens, "steps[].metrics.prompt_token_ids"],
   [reasons.withoutLogprobs, "steps[].metrics.completion_token_ids"],
   ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
-  ["the histories contain the trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
+  ["additional histories contain the subagents' trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
   [
-    "the trajectory takes it from its first part",
+    "only the value of the first part is converted",
     "agent schema_version session_id trajectory_id notes subagent_trajectories[]",
   ],
-  ["metrics are the numbers of the last part", "final_metrics"],
+  ["only the numbers of the last part become metrics", "final_metrics"],
   [reasons.nested, "extra"],
 ];
 
@@ -127,14 +127,14 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSampled = model === undefined || (modelOf(first) ?? model) === model;
-    if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
+    if (!isSampled) run.note("converted the turns of a subagent with another model to messages, not choices");
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {
       const allSteps = stepsOf(value);
       if (allSteps.some(replacesContext)) {
         run.note(
-          "a summary or an edit replaced the context: the converted turns after it follow messages that the model no longer saw",
+          "a summary or an edit replaced the context, so later turns follow messages that the model no longer saw",
         );
       }
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;

@@ -46,7 +46,7 @@ const chatRows = (rows: ChatRows): Format => ({
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
   leftOutReasons: rows.leftOutReasons ?? [
     [reasons.nested, "metadata"],
-    ["metrics are numbers and booleans", "metrics"],
+    ["metrics can only be numbers and booleans", "metrics"],
     [reasons.onlyFunctions, "tools[] functions"],
   ],
 });
@@ -77,7 +77,8 @@ const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Fo
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
   const members = chat.unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
-  if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
+  if (names.length > 0)
+    note(`left out numbers next to the reward, which have no field in a trajectory: ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): string | undefined => {
@@ -202,7 +203,7 @@ export const trl = chatRows(trlRows);
 const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)
-    throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);
+    throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
   const completions = requireList(row, "completions");
   const count = completions.length;
   const rewards = chat.unwrapJson(row.get("rewards"));
@@ -213,7 +214,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
     const own = () => {
       const reward = rewards?.items()[at];
       if (rewards !== undefined && rewards.items().length !== count)
-        throw new ConversionError(`rewards is not a list of ${count}, one for each completion`, rewards);
+        throw new ConversionError(`rewards is not a list of ${count} values, one for each completion`, rewards);
       if (reward?.canBeMetric === false) throw new ConversionError(`rewards[${at}] is not a number`, reward);
       if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
@@ -268,7 +269,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
       if (value.embeddedJson?.get("name") === undefined)
         throw new ConversionError("value is not a call with a function name", value);
       unansweredIds.push(`call_${at}`);
-      run.note("matched tool results without ids to the calls in their order");
+      run.note("matched tool results without tool_call_id to the calls in their order");
       const tool_calls = [chat.toToolCall(value, `call_${at}`)];
       return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
     }
@@ -338,7 +339,7 @@ export const skyrl = decodedRows({
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw new ConversionError("score is neither a number nor a list of numbers", score);
-    run.note("summed the rewards of the tokens in score");
+    run.note("summed the token rewards in score");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);
   },

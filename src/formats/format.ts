@@ -114,9 +114,9 @@ export interface Format {
 
 export const reasons = {
   nested: "metadata cannot contain nested values",
-  onlyNumbers: "metrics are numbers",
+  onlyNumbers: "metrics can only be numbers",
   onlyFunctions: "only function tools are converted",
   ofRun: "it describes the run, not a rollout",
-  tokens: "the messages determine these tokens",
+  tokens: "these tokens follow from the messages",
   withoutLogprobs: "no logprobs are recorded for these tokens",
 };

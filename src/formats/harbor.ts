@@ -31,14 +31,14 @@ export const harbor: Format = {
     ...atifReasons,
     [reasons.nested, "config agent_info"],
     [reasons.onlyNumbers, "agent_result verifier_result.rewards"],
-    ["the metadata contains only its type, because there are rewards", "exception_info"],
+    ["the rollout has rewards, so its metadata contains only the type of the exception", "exception_info"],
   ],
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined => {
   const { value, file } = record;
   if (value.get("trial_name") === undefined && value.get("stats") !== undefined) {
-    run.note("skipped the result of a job, which is not a trial");
+    run.note("skipped the result of a job, because a job is not a trial");
     return undefined;
   }
   const task = value.get("task_checksum") ?? value.get("task_name");

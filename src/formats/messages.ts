@@ -38,7 +38,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
-  if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);
+  if (!value.isList) throw new ConversionError(`${name} is neither a list of messages nor text`, value);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
   const unknown = messages[roles.indexOf(undefined)];
@@ -50,10 +50,11 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
     if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
       const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
-      if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
+      if (id === undefined)
+        throw new ConversionError("tool_call_id is missing, and every earlier call has a result", message);
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
-      run.note("assigned results without tool_call_id to the calls in order");
+      run.note("matched tool results without tool_call_id to the calls in their order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }

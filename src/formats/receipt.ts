@@ -61,7 +61,7 @@ export const openReceipt = () => {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error !== undefined) leaveOut(part, unconverted);
-        if (exception !== undefined) leaveOut(part, "a failed rollout becomes only an exception");
+        if (exception !== undefined) leaveOut(part, "only the exception of a failed rollout is converted");
         if (trajectory !== undefined) setTargets(trajectory, "trajectory");
         if (exception !== undefined) setTargets(exception, "exception");
         for (const [key, json] of members) setTargets(json, `group.${key}`);
@@ -120,7 +120,7 @@ const joinPath = (path: string, key: string | number): string => {
 /** Returns the reason of the longest path that includes a value. */
 const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string): string => {
   const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
-  let best = { reason: "the interface has no field for it", length: 0 };
+  let best = { reason: "rollcall's format has no field for it", length: 0 };
   for (const [reason, paths] of leftOutReasons) {
     for (const prefix of paths.split(" ")) {
       const isIncluded = tail.startsWith(prefix) && ["", ".", "["].includes(tail.charAt(prefix.length));

@@ -95,7 +95,7 @@ const recognizeInput = async (
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const hasReward = rewardFrom !== undefined || rewards !== undefined;
-  const columns = row && { unreadable: "its columns fit no format", instead: input.columnAdvice(row, hasReward) };
+  const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
   const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
   /** The kind of a file whose format is unknown, because nothing in it can be read. */

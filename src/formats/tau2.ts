@@ -56,7 +56,8 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
-  const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
+  const wrong =
+    "the simulation has no file in simulations/ (pass the folder that contains results.json and simulations/)";
   const results = { file: join(file), value };
   return missing.map((part) => ({ group: groupOf(part, results), part, error: new ConversionError(wrong, part) }));
 };
@@ -65,7 +66,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
-    if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
+    if (ticks !== undefined) throw new ConversionError("voice simulations (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");
     if (info === undefined) {
       const message = "the simulation has no reward_info";

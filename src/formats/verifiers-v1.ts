@@ -13,7 +13,7 @@ export const verifiersV1: Format = {
   keys: {
     group: "group.id, else the task",
     reward: "rewards, each with its weight",
-    sampled: "nodes whose sampled is true",
+    sampled: "nodes with `sampled: true`",
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
@@ -26,11 +26,11 @@ export const verifiersV1: Format = {
   open: (run) => openEpisodes(run),
   leftOutReasons: [
     [
-      "logprobs contain the sampled tokens, and messages the others",
+      "logprobs contain the sampled tokens, and messages contain the other tokens",
       "traces[].nodes[].token_ids traces[].nodes[].mask",
     ],
     ["the order of the messages expresses it", "traces[].nodes[].parent"],
-    ["sampled nodes are choices, and others are messages", "traces[].nodes[].sampled"],
+    ["sampled nodes become choices, and other nodes become messages", "traces[].nodes[].sampled"],
     ["the task of the episode repeats it", "traces[].task"],
     [earlierErrorsReason, "traces[].errors errors"],
     [reasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
@@ -124,7 +124,8 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
-    if (!Number.isFinite(value)) throw new ConversionError(`score or weight of ${name} is not a number`, reward);
+    if (!Number.isFinite(value))
+      throw new ConversionError(`the score or the weight of ${name} is not a number`, reward);
     return { score, weight, value };
   });
   const [only] = scored;

@@ -65,12 +65,12 @@ const celHint =
 const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
 export const slowFilter = (text: string, limitMs: number, position: string): Failure => {
-  const hint = "use an expression without regular expressions and nested all(), exists(), map() or filter()";
+  const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";
   return invalidFilter(text, `evaluation takes longer than ${Math.floor(limitMs / 1000)} s`, position, hint);
 };
 
 export const nestedTooDeeply = (text: string, position: string): Failure => {
-  const message = `cannot evaluate --where ${text} at ${position}: nested too deeply`;
+  const message = `cannot evaluate --where ${text} at ${position}: the value is nested too deeply`;
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });
 };

@@ -12,7 +12,7 @@ export const compressionUnsupported = (compression: string): Failure =>
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {
   const [why, hint] = {
     compressed: ["it is compressed", "run without --follow when the file is complete"] as const,
-    document: ["it is one document, not lines", "run without --follow when the file is complete"] as const,
+    document: ["it is one JSON document, not lines", "run without --follow when the file is complete"] as const,
     "not-a-file": ["it is not a file", "name the file that the training run writes"] as const,
   }[found];
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
@@ -21,7 +21,7 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
 
 export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
-  const message = `--one-request: the input needs ${bytes} bytes, over the limit of ${limit} bytes`;
+  const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
       ? `drop --one-request to send ${requests} requests, because the service refused a request of that size (413)`
@@ -42,7 +42,7 @@ const otherRejectsHint = "choose another file with --rejects";
 
 export const rejectsExist = (file: string): Failure =>
   new Failure("usage", "rejects-exist", `${file} already exists and was not written by rollcall`, {
-    hint: `move it away, or ${otherRejectsHint}`,
+    hint: `move the file away, or ${otherRejectsHint}`,
   });
 
 /** @param isRemote true if the first input is a URL, false for standard input */
@@ -69,7 +69,7 @@ interface LogCounts {
 }
 
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure, details: FailureDetails): Failure => {
-  const rest = ledger ? "rerun the same command to send only what is left" : sentences.resendAloneHint;
+  const rest = ledger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
   const first = findFirstStep(stop, details);
   const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}, then ${rest}`;
@@ -125,7 +125,7 @@ interface UnknownFacts extends LogCounts {
 const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
-  const source = id === undefined ? ` with the id that \`rollcall ledger status${args}\` shows` : "";
+  const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
   return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, rerun this command with the same files and --on-unknown resend`;
 };
 
@@ -141,7 +141,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const [andRest, orRest] =
     notSent > 0 ? [" and send the rest", "; to send only the rest, rerun the same command"] : ["", ""];
   const hint = canResolve
-    ? `rerun the same command within 24 hours of the first attempt to resolve it${andRest}, because the service honors Idempotency-Key`
+    ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
       ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
@@ -157,7 +157,7 @@ const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetai
     return combineHints(fix, stop.details.validGroups);
   }
   if (stop.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
-  return retryable === false && !stop.retryable ? "fix what stopped the run" : undefined;
+  return retryable === false && !stop.retryable ? "fix this error" : undefined;
 };
 
 const fixNamedHint = "fix the reported problems";
@@ -168,6 +168,6 @@ const describeEnd = (thrown: unknown): string => {
   if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
   const { endedBy, http } = thrown instanceof Failure ? thrown.details : {};
   if (endedBy !== undefined) return endedBy;
-  if (http?.status === undefined) return "the reply does not say whether it was logged";
+  if (http?.status === undefined) return "the reply does not say whether the request was logged";
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };

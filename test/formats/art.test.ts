@@ -211,8 +211,8 @@ describe("a Parquet file of ART", () => {
     expect(await wrongIn(rows)).toEqual([
       "#row 1: error: cannot convert this record of art: group 0 has no row with trajectory_index 0",
       "#row 3: error: cannot convert this record of art: trajectory_index 0 appears twice in group 1",
-      "#row 5: error: cannot convert this record of art: group_json differs from that of another row of group 2",
-      "#row 7: error: cannot convert this record of art: group 3 has other rows in addition to its row without a trajectory",
+      "#row 5: error: cannot convert this record of art: group_json differs between rows of group 2",
+      "#row 7: error: cannot convert this record of art: group 3 has a row without a trajectory, but also other rows",
       "#row 8: error: cannot convert this record of art: no row has group_index 4",
     ]);
   });
@@ -310,6 +310,6 @@ describe("a Parquet file of ART", () => {
     const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
     expect(stderr).toContain("expected JSON lines, found a Parquet file");
     const other = parquetOf([{ metrics: "{}" }]);
-    expect((await runRollcall(["check", other])).stderr).toContain("a Parquet file: its columns fit no format");
+    expect((await runRollcall(["check", other])).stderr).toContain("a Parquet file: its columns match no format");
   });
 });

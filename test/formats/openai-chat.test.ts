@@ -116,7 +116,9 @@ describe("rows of chat messages", () => {
     const empty = { name: "reward", data: [null], type: "DOUBLE" as const };
     writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData: [log, scores, empty] })));
     const hint = "--messages-from 'Chat Log' --reward-from eval.final.score";
-    expect((await convertFile(parquet)).stderr).toContain(`: its columns fit no format [not-json]\nhint: pass ${hint}`);
+    expect((await convertFile(parquet)).stderr).toContain(
+      `: its columns match no format [not-json]\nhint: pass ${hint}`,
+    );
     const named = ["--messages-from", "Chat Log", "--reward-from", "eval.final.score"];
     expect(rewardsIn((await convertFile(parquet, named)).lines)).toEqual([[0.5]]);
     const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
@@ -142,7 +144,7 @@ describe("rows of chat messages", () => {
     expect(lines).toEqual((await convertRows([row], args)).lines);
     const { stderr } = await runRollcall(["check", parquet, ...args]);
     expect(stderr).toContain(
-      "dropped numbers next to the reward (no field in a trajectory): reward.format, reward.length",
+      "left out numbers next to the reward, which have no field in a trajectory: reward.format, reward.length",
     );
   });
 

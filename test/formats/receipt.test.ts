@@ -132,7 +132,7 @@ describe("a receipt", () => {
     const words = ["--on-invalid", "skip", "--rejects", join(folder, "rejects")];
     const { code, receipt } = await converted(folder, words);
     const [a, b] = ["a.jsonl", "b.jsonl"].map((name) => join(folder, name));
-    const reason = "the interface has no field for it";
+    const reason = "rollcall's format has no field for it";
     expect(code).toBe(7);
     expect(receipt.left_out).toContainEqual({ file: a, path: "deep.a[]", reason, count: 6 });
     expect(receipt.left_out).toContainEqual({ file: b, path: "deep.a[]", reason, count: 2 });

@@ -75,7 +75,7 @@ describe("a folder as input", () => {
     expect([code, stderr]).toEqual([
       3,
       expect.stringMatching(
-        /r\/link\.jsonl: cannot read the file: it is a link to a file outside of the folder .*\n.*name the file itself/,
+        /r\/link\.jsonl: cannot read the file: it is a link to a file outside of the folder .*\n.*pass the path of the file that the link leads to/,
       ),
     ]);
   });
@@ -100,7 +100,7 @@ describe("a folder as input", () => {
     expect(stderr).toContain("empty: error: this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file");
     expect(stderr).toMatch(/`rollcall check others\/a\.json`/);
     expect(stderr).toMatch(
-      /others: error: no file in this folder contains rollouts \(read\s+others\/a.json and 1 more file\)/,
+      /others: error: no file in this folder contains rollouts \(rollcall\s+read\s+others\/a.json and 1 more file\)/,
     );
     expect(code).toBe(3);
   });
@@ -111,7 +111,7 @@ describe("a folder as input", () => {
       ["bare", "bare/a.jsonl"],
       ["mixed", "mixed/b.json"],
     ] as const) {
-      const told = `${folder}: no file in this folder contains rollouts (read ${named}) [folder-without-rollouts]`;
+      const told = `${folder}: no file in this folder contains rollouts (rollcall read ${named}) [folder-without-rollouts]`;
       for (const args of [["check"], ["log", "m", "--local", "--split", "train"], ["convert", "--out", "made.jsonl"]]) {
         const { code, stderr } = await runRollcall([...args, folder, "--json"], { cwd });
         expect([code, JSON.parse(stderr).error.message]).toEqual([3, told]);

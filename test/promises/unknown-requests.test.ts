@@ -51,7 +51,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
     const [{ id = "" } = {}] = await place.entries();
-    const message = `cannot resend request ${id}: the input lacks some of its groups`;
+    const message = `cannot resend request ${id}: the input lacks some groups of the request`;
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
@@ -93,7 +93,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
     expect(stopped.error).toMatchObject({
       retryable: true,
-      hint: "rerun the same command within 24 hours of the first attempt to resolve it, because the service honors Idempotency-Key",
+      hint: "rerun the same command within 24 hours of the first attempt to resolve the request, because the service honors Idempotency-Key",
       next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
     });
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
@@ -170,7 +170,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  if `rollcall log` ran with other options, verify with those; otherwise log the file",
+      "  if `rollcall log` ran with other options, pass them to `rollcall ledger verify`; otherwise log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

@@ -535,7 +535,7 @@ describe("an outcome", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
       {
         severity: "warning",
-        message: "the input needs 2 requests, and the service computes metrics for each separately",
+        message: "the input needs 2 requests, and the service computes metrics for each request separately",
         advice: "raise the limit of the service, which refused a larger request (413)",
       },
     ]);

@@ -85,8 +85,10 @@ export const fileRules = {
   "file-unreadable": errorOfInput<{ code: string }>({
     message: ({ code }) => `cannot read the file: ${describeSystemCode(code)}`,
     advice: ({ code }) =>
-      code === "outside-folder" ? "name the file itself" : "make the file readable, or pipe it into standard input",
-    why: "The operating system refuses access to the file, or the file is not in the folder that you named.",
+      code === "outside-folder"
+        ? "pass the path of the file that the link leads to"
+        : "make the file readable, or pipe it into standard input",
+    why: "The operating system refuses access to the file, or the file is a link that leads out of the named folder.",
     example: problemExample({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
@@ -99,11 +101,11 @@ export const fileRules = {
     message: ({ files: [first, ...rest] }) => {
       if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
       const others = rest.length === 0 ? "" : ` and ${pluralize(rest.length, "more file")}`;
-      return `no file in this folder contains rollouts (read ${first}${others})`;
+      return `no file in this folder contains rollouts (rollcall read ${first}${others})`;
     },
     advice: ({ files }) =>
       files.length === 0
-        ? "name a file, or another folder (.gz and .zst files count, too)"
+        ? "name a file, or another folder (.gz and .zst files also work)"
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", files[0] ?? ""])}\``,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
@@ -124,7 +126,7 @@ export const fileRules = {
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, name }) =>
       `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8${/\.\w+(?='?$)/.exec(name)?.[0] ?? ".jsonl"}`}\``,
-    why: "PowerShell's `>` and some editors write UTF-16.",
+    why: "JSON is UTF-8, but PowerShell's `>` and some editors write UTF-16.",
     example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),
   "not-utf-8": error({
@@ -151,7 +153,7 @@ export const fileRules = {
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
-    why: "A small archive can fill the disk, so rollcall stops at `max_unpacked_size`, or at 1,000 times the file's size (at least 64 MiB) if that is less.",
+    why: "A small archive can fill the disk. rollcall stops at the smaller of two limits: `max_unpacked_size`, and 1,000 times the file's size (at least 64 MiB).",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
@@ -172,7 +174,7 @@ export const fileRules = {
   "document-too-long": errorOfInput({
     message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
-    why: "rollcall reads a document that is not a JSON array into one string, and a string in Node holds at most 512 MiB.",
+    why: "rollcall reads a document into one string, unless it is a JSON array. A string in Node holds at most 512 MiB.",
     example: problemExample(undefined, "step.json"),
   }),
   "json-nan": nonFiniteRule(
@@ -194,7 +196,7 @@ export const fileRules = {
   "json-single-quotes": error({
     message: "expected a string in double quotes, found single quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
-    why: "A dictionary was printed instead of written as JSON.",
+    why: "A program printed a Python dictionary instead of writing JSON.",
     example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({

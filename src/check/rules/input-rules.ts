@@ -28,19 +28,19 @@ export const inputRules = {
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "", contradictsGivenFormat }) =>
       splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
-    why: "The record does not have the format of its tool, or it has no reward. `--reward-from` and `--rewards` name the reward.",
+    why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
-    message: ({ formats }) => `the input may be ${formats.join(" or ")}`,
-    advice: ({ formats }) => `choose the format, for example --from ${formats[0] ?? "rollcall"}`,
-    why: "Formats store groups and rewards differently. A wrong guess would change the baseline without an error.",
+    message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
+    advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
+    why: "Formats store groups and rewards differently. A wrong guess would log wrong groups or rewards without an error.",
     example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
-    message: ({ format }) => `files of ${format} do not store all tokens or turns`,
-    advice: "pass --lossy to convert what the files store, without the missing tokens and turns",
-    why: "Decoded text lacks special tokens and turns, so a trainer does not see what the model sampled.",
+    message: ({ format }) => `files of ${format} lack some tokens or turns`,
+    advice: "pass --lossy to convert the files without the missing tokens and turns",
+    why: "Files of this format contain decoded text. It lacks special tokens and turns, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
   }),
   "group-scattered": error<{ id: string; line: number }>({
@@ -55,19 +55,19 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
-      `fix or delete ${place} before you log the group (--on-invalid skip rejects the group, too): if you fix it later, the group changes and is logged a second time`,
-    why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, it may belong to any group.",
+      `fix or delete ${place} before you log the group, because a later fix changes the group and logs it a second time`,
+    why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, the line may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
     message: ({ key }) => `${key} is missing, so the trajectory is its own group`,
     redactedMessage: "the group key is missing, so the trajectory is its own group",
-    advice: "add the key to every trajectory, or group by another key",
-    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared.",
+    advice: "add the key to every trajectory, or choose another key with --group-by",
+    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared with others.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
-    message: ({ key }) => `no trajectory has the group key ${key}, neither at the top level nor in metadata`,
+    message: ({ key }) => `no trajectory has the group key ${key} at the top level or in metadata`,
     redactedMessage: "no trajectory has the group key",
     advice: ({ others }) =>
       others.length === 0
@@ -78,15 +78,16 @@ export const inputRules = {
     }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
-    message: ({ own, given }) => `the request is for split ${own}, not ${given}`,
-    redactedMessage: "the request is for another split",
+    message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
+    redactedMessage: "the request in the input has another split",
     advice: ({ own }) => `pass --split ${own}, or log the request separately`,
-    why: "The file is a request with a split, and rollcall does not change that split.",
+    why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
-    message: ({ key, other }) => `the key ${key} differs from ${other}, and one request cannot hold both values`,
-    redactedMessage: "a key of the request differs elsewhere, and one request cannot hold both values",
+    message: ({ key, other }) =>
+      `the key ${key} has another value in ${other}, and one request cannot have both values`,
+    redactedMessage: "a key of the request has another value elsewhere, and one request cannot have both values",
     advice: "log the requests separately, each from its own file",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
     example: {
@@ -103,7 +104,7 @@ export const inputRules = {
   }),
   "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
     message: ({ requests }) =>
-      `the input needs ${requests} requests, and the service computes metrics for each separately`,
+      `the input needs ${requests} requests, and the service computes metrics for each request separately`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
@@ -111,7 +112,8 @@ export const inputRules = {
     example: problemExample({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
-    message: ({ bytes, limit }) => `the group is sent alone in a request of ${bytes} bytes, over the limit of ${limit}`,
+    message: ({ bytes, limit }) =>
+      `the group needs a request of its own with ${bytes} bytes, which is over the limit of ${limit}`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "make the group smaller or raise the limit of the service, which refused a request of that size (413)"
@@ -126,13 +128,13 @@ export const runRules = {
     message: "the file changed while rollcall read it",
     advice: ({ isFollowed }) =>
       isFollowed ? "append to the file, or write a new file and rename it" : "wait until no program writes to the file",
-    why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its bytes must not change.",
+    why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
     example: problemExample({ isFollowed: false }, "step.jsonl"),
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
-      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean that rewards are compared with`,
-    advice: "filter whole groups, such as --where 'group.size >= 4', or pass --allow baseline-changed",
+      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes ${groups === 1 ? "its mean reward" : "their mean rewards"}`,
+    advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
     example: problemExample({ groups: 3 }, "step.jsonl", 3),
   }),
@@ -145,7 +147,7 @@ export const runRules = {
   "unreadable-response": warning<{ cut: boolean }>({
     message: ({ cut }) =>
       cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
-    advice: "do not send the request again, because only its metrics are missing",
+    advice: "do not log the groups again, because only their metrics are missing",
     why: "The service logged the request, but rollcall cannot read its response.",
     example: problemExample({ cut: true }),
   }),
@@ -164,14 +166,14 @@ export const runRules = {
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
-    message: ({ bytes }) => `the service refuses requests of ${bytes} bytes, and a group cannot be split`,
+    message: ({ bytes }) => `the service refused this group as too large, in a request of its own with ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
     example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "if you logged it for several models, splits or batches, verify each with --model, --split or --batch; otherwise list its requests with `rollcall ledger status <file>`",
+      "if you logged the group for several models, splits or batches, pass --model, --split or --batch; otherwise list its requests with `rollcall ledger status <file>`",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
@@ -185,7 +187,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "if `rollcall log` ran with other options, verify with those; otherwise log the file",
+        : "if `rollcall log` ran with other options, pass them to `rollcall ledger verify`; otherwise log the file",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
@@ -197,7 +199,8 @@ export const runRules = {
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
       `${pluralize(groups, "group was", "groups were")} logged before from a file of another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
-    advice: "ignore this if you moved the file, or pass --batch <name> to log the groups again for another step",
+    advice:
+      "ignore this warning if you moved the file, or pass --batch <name> to log the groups again for another step",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
@@ -211,21 +214,20 @@ export const runRules = {
   }),
   "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
     message: ({ id, obstacle }) =>
-      `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
+      `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some groups of the request" : "the keys next to trajectory_groups differ from the first attempt"}`,
     advice: ({ id }) =>
-      `pass all files of the first attempt, unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has its groups, else with --resend`,
-    why: "rollcall resends a request of unknown outcome only with the same bytes.",
+      `pass all files of the first attempt, unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged (if the service has the groups) or --resend (if not)`,
+    why: "rollcall resends a request with an unknown outcome only with the same bytes.",
     example: problemExample({ id: "7", obstacle: "groups" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
-    advice: "keep the file between runs (in a CI cache), name it with --ledger, and pass --require-ledger",
+    advice: "keep the ledger file between runs (for example in a CI cache), and pass --ledger <file> --require-ledger",
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
     example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
   }),
   "group-changed": warning<{ id: string; line: number }>({
-    message: ({ id, line }) =>
-      `line ${line} belongs to group ${id}, which was already complete, so it starts another group`,
+    message: ({ id, line }) => `line ${line} starts another group, because its group ${id} was already complete`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
     why: "`--follow` cannot change a group that it has logged.",
     example: problemExample({ id: '"a"', line: 12 }),
@@ -234,7 +236,7 @@ export const runRules = {
     message: ({ groups }) =>
       `${pluralize(groups, "group is", "groups are")} incomplete, so rollcall did not send ${groups === 1 ? "it" : "them"}`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
-    why: "With `--follow`, a group with a key is complete when it has `--group-size` trajectories or gets none for `--group-idle`.",
+    why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
     example: problemExample({ groups: 2 }),
   }),
   "incomplete-line": warning<{ bytes: number }>({

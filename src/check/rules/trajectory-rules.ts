@@ -62,9 +62,9 @@ export const typeRules = {
     example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
-    message: ({ key }) => `duplicate key ${key}: JSON readers keep only one of them`,
-    advice: ({ key }) => (key === "split" ? "remove one of them" : "merge them into one array"),
-    why: "Readers keep one value of a repeated key, so the other trajectories or the other split would be lost.",
+    message: ({ key }) => `the key ${key} is repeated, but JSON readers keep only one of its values`,
+    advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
+    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in its other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -93,7 +93,7 @@ export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,
     advice: toolShape,
-    why: "The interface does not require the type of a tool or the name of its function, but chat templates and many services do.",
+    why: "The service's interface does not require the type of a tool or the name of its function, but chat templates and many services do.",
     example: trajectory(1, ',"tools":[{"function":{"name":"search"}}]'),
   }),
   "empty-group": warning<{ hasExceptions: boolean }>({
@@ -112,7 +112,7 @@ export const trainingRules = {
     example: trajectory(1, ',"tools":null'),
   }),
   "reward-not-finite": warning({
-    message: "the reward is too large for a double, so the mean excludes it",
+    message: "the reward is too large for a double, so the mean reward excludes it",
     advice: "write a finite number",
     example: trajectory("1e400"),
   }),
@@ -123,10 +123,10 @@ export const trainingRules = {
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
-    message: ({ key }) => `the trajectory has the key ${key}, but its reward counts like that of a complete rollout`,
+    message: ({ key }) => `the trajectory has the key ${key}, but its reward counts as for a complete rollout`,
     advice:
-      'if the rollout failed, delete it and add a text to the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; if its reward is valid, move the key to metadata',
-    why: "A rollout is a trajectory with a reward, or an exception without one. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the baseline.",
+      'if the rollout failed, replace the trajectory with a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; otherwise move the key to metadata',
+    why: "A rollout is a trajectory with a reward, or an exception without a reward. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the mean of its group.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
@@ -137,21 +137,21 @@ export const trainingRules = {
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
-    message: ({ key }) => `the metric name ${key} is reserved, so this metric is left out`,
-    redactedMessage: "a metric has a reserved name, so it is left out",
+    message: ({ key }) => `the metric name ${key} is reserved, so the computed metrics omit it`,
+    redactedMessage: "a metric has a reserved name, so the computed metrics omit it",
     advice: "rename the metric",
-    why: "The service calculates `reward`, `reward_std_dev` and `exception_rate`.",
+    why: "The service computes `reward`, `reward_std_dev` and `exception_rate` itself.",
     example: trajectory(1, ',"metrics":{"reward":1}'),
   }),
   "metadata-nested": warning<{ key: string; found: string }>({
     message: ({ key, found }) => `metadata.${key} must be a string, a number, a boolean or null, not ${found}`,
     redactedMessage: "a value of metadata must be a string, a number, a boolean or null",
-    advice: "write it as a string",
+    advice: "write the value as a string",
     example: trajectory(1, ',"metadata":{"task":{"id":3}}'),
   }),
   "log-type": warning<{ found: string }>({
     message: ({ found }) => `a log must be a string, not ${found}`,
-    advice: "write it as a string",
+    advice: "write the log as a string",
     example: trajectory(1, ',"logs":[{"step":1}]'),
   }),
   "message-type": warning<{ found: string }>({
@@ -176,18 +176,18 @@ export const trainingRules = {
   }),
   "missing-tool-call-id": warning({
     message: "the tool message has no tool_call_id",
-    advice: "add the id of the call",
+    advice: "add the id of the call that the message answers",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),
   "content-type": warning<{ found: string }>({
     message: ({ found }) => `content must be a string, an array of parts or null, not ${found}`,
-    advice: "write it as text (in Python: json.dumps)",
+    advice: "write the content as text (in Python: json.dumps)",
     example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
   "tool-calls-null": warning({
     message: "tool_calls is null, which is valid only in a choice",
     advice: leaveOutAdvice,
-    why: "Services refuse `tool_calls: null` in a message. In a choice it is usual.",
+    why: "Services refuse `tool_calls: null` in a message. In a choice, null is usual.",
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":null}'),
   }),
   "tool-calls-type": warning<{ found: string }>({
@@ -202,13 +202,13 @@ export const trainingRules = {
   }),
   "zero-variance-group": warningOfWhole<{ trajectories: number }>({
     message: ({ trajectories }) =>
-      `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so there is nothing to learn from it`,
+      `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so a trainer learns nothing from the group`,
     advice: "make the task harder or easier, or leave such groups out",
     why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
   "single-trajectory-group": warningOfWhole<{ isBare: boolean; key: string | undefined }>({
-    message: () => "the group has one trajectory, so its reward cannot be compared",
+    message: () => "the group has one trajectory, so its reward cannot be compared with others",
     advice: ({ isBare, key }) => {
       if (!isBare) return "sample several trajectories of each prompt";
       return key === undefined
@@ -221,28 +221,28 @@ export const trainingRules = {
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
     redactedMessage: "the reward is far from the file's other rewards",
     advice: "check the trajectory, because its reward outweighs all others in the mean",
-    why: "The distance of the reward from the median is over 30 times the usual distance in the file, so this reward dominates the step.",
+    why: "The reward is over 30 times as far from the median as is usual in the file, so it dominates the training step.",
     example: rewards(5000),
   }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({
     message: ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
     redactedMessage: "final_policy_version is below initial_policy_version",
-    advice: "swap the two if they are reversed",
-    why: "A policy's version only grows while a trajectory is sampled.",
+    advice: "swap the two values if they are reversed",
+    why: "While a trajectory is sampled, the version of the policy can only grow.",
     example: trajectory(1, ',"initial_policy_version":8,"final_policy_version":7'),
   }),
   "mixed-policy-versions": warning<{ least: number; most: number }>({
-    message: ({ least, most }) => `the group mixes the policy versions ${least} to ${most}`,
+    message: ({ least, most }) => `the group mixes policy versions from ${least} to ${most}`,
     redactedMessage: "the group mixes policy versions",
     advice: "sample all trajectories of a group with one version",
-    why: "Trainers compare the rewards of a group as if one policy had earned them. With several versions, part of the difference comes from the older policy.",
+    why: "Trainers compare the rewards of a group as if one policy had earned them. With several versions, part of the difference between rewards comes from the policies.",
     example: group(trajectory(0, ',"final_policy_version":7'), trajectory(1, ',"final_policy_version":8')),
   }),
   "stale-policy": warningOfWhole<{ version: number; newest: number; line: number }>({
     message: ({ version, newest, line }) =>
       `the group has policy version ${version}, older than version ${newest} earlier in the file (line ${line})`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
-    advice: "leave stale trajectories out, or log them as a step of their own with --batch",
+    advice: "leave stale trajectories out, or log them separately with --batch <name>",
     why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),
@@ -250,23 +250,23 @@ export const trainingRules = {
     message: ({ name }) =>
       `the call of ${name === undefined ? "a tool without a name" : `the tool ${name}`} has no result`,
     redactedMessage: "the call of a tool has no result",
-    advice: "add the tool message with the id of the call",
-    why: "Each call before the end of a trajectory should have a result. Here, it was probably lost.",
+    advice: "add the result as a tool message, with the id of the call as its tool_call_id",
+    why: "Each call before the end of a trajectory should have a result. A missing result was probably lost.",
     example: messages(question, toolCallMessage, answer),
   }),
   "trailing-tool-call": warning<{ name: string }>({
     message: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
     redactedMessage: "the trajectory ends with a call of a tool whose earlier calls have results",
     advice: "add the result, or leave out the call",
-    why: "A rollout that was cut off before its tool answered looks like a rollout that ended there.",
+    why: "Without the result, a rollout that was cut off looks like a rollout that ended with the call.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
   "undeclared-tool": warning<{ name: string; suggestion: LazyText }>({
-    message: ({ name }) => `the called tool ${name} is not in tools`,
-    redactedMessage: "a called tool is not in tools",
+    message: ({ name }) => `the model called the tool ${name}, which is not in tools`,
+    redactedMessage: "the model called a tool that is not in tools",
     advice: ({ suggestion }) => {
       const name = suggestion();
-      return name === undefined ? "add it to tools" : `did you mean ${name}?`;
+      return name === undefined ? "add the tool to tools" : `did you mean ${name}?`;
     },
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
@@ -281,13 +281,14 @@ export const trainingRules = {
       `${all ? "no trajectory has a choice" : "the trajectory has no choice"}, so a trainer finds no sampled turn`,
     advice:
       'write each sampled turn as a choice: {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", …}}',
-    why: "Trainers learn from sampled turns, which are choices. A message, even one of the assistant, was given to the model.",
+    why: "Trainers learn from sampled turns, which are recorded as choices. A message is part of the prompt, even a message of the assistant.",
     example: trajectory(1),
   }),
   "missing-logprobs": warningOfWhole<{ all: boolean }>({
     message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
-    advice: "record them while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
-    why: "Many trainers compare the probability of each token with its probability at sampling. They leave out choices without logprobs.",
+    advice:
+      "record logprobs while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
+    why: "Many trainers compare the present probability of each token with its probability when it was sampled. They leave out choices without logprobs.",
     example: messages(question, choice()),
   }),
   "missing-tools": warningOfWhole<{ all: boolean }>({
@@ -295,34 +296,34 @@ export const trainingRules = {
       `the model calls tools, but ${all ? "no trajectory defines" : "the trajectory does not define"} them in \`tools\``,
     advice:
       'add the definitions that the model was given: "tools": [{"type": "function", "function": {"name": …, "parameters": …}}]',
-    why: "Tools are part of the prompt. Without them a trainer computes the probabilities of another prompt.",
+    why: "Tool definitions are part of the prompt. Without them, a trainer computes probabilities for another prompt.",
     example: messages(question, toolCallMessage, toolResult, answer),
   }),
   "duplicate-trajectory": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the trajectory has the same bytes as the one at ${place}`,
-    redactedMessage: "the trajectory has the same bytes as another one of the input",
+    message: ({ place }) => `the trajectory has the same bytes as the trajectory at ${place}`,
+    redactedMessage: "the trajectory has the same bytes as another trajectory of the input",
     advice: "remove the copies, unless a deterministic policy sampled the same text again",
-    why: "A duplicate counts twice. The file was written twice, or a sampler's seed never changed.",
+    why: "A duplicate counts twice. Usual causes are a file that was written twice, and a sampler whose seed never changes.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
   "split-leak": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the group has the same bytes as the one at ${place}, which belongs to another split`,
+    message: ({ place }) => `the group has the same bytes as the group at ${place}, which belongs to another split`,
     redactedMessage: "the group is also in another split",
-    advice: "remove it from one of the splits",
-    why: "Training data cannot evaluate a model. Find such groups with `rollcall check --split train train.jsonl --against val.jsonl`.",
+    advice: "remove the group from one of the splits",
+    why: "A group of the training data cannot evaluate the model. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
     example: fileExample(goodGroup, { against: `\n${goodGroup}` }),
   }),
   "missing-utc-offset": warning<{ found: string }>({
     message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,
     redactedMessage: "start_time has no UTC offset, so it is ambiguous",
     advice: ({ found }) => `add an offset, such as Z for UTC: ${found}Z`,
-    why: "The time depends on the time zone of the machine that reads it.",
+    why: "Without an offset, the time depends on the time zone of the machine that reads it.",
     example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
   }),
   "secret-in-content": warning<{ kind: string }>({
-    message: ({ kind }) => `this looks like ${kind}`,
-    advice: "remove it before you log the file, and revoke it, because readers of the trajectories can use it",
-    why: "Agents read files and environments, and their trajectories are logged. rollcall looks for the key formats of well-known services and never prints what it finds.",
+    message: ({ kind }) => `this text looks like ${kind}`,
+    advice: "remove the secret before you log the file, and revoke it, because readers of the trajectories can use it",
+    why: "Agents can read secrets in files and environment variables, which then appear in their trajectories. rollcall looks for the key formats of well-known services and never prints what it finds.",
     example: messages(question, `{"role":"assistant","content":"export KEY=${key}"}`),
   }),
 };

@@ -107,7 +107,7 @@ const looseModeWhy = "Other users can read or change keys or settings in this fi
 const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
-  "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested. If the service is unreachable, it keeps a saved key for another URL.";
+  "`auth login` tests a key by reading from the service. If no read can test the key, or the service is unreachable, `auth login` saves the key untested. If the service is unreachable, `auth login` never replaces a saved key for another URL.";
 const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [
@@ -115,7 +115,7 @@ const otherTopics: readonly Topic[] = [
     makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ),
   importTopic("The setting does not accept this saved or imported value.", ["project", "alpha"]),
-  importTopic("This version does not have the imported setting.", ["base_urk", "https://train.example"]),
+  importTopic("This version of rollcall does not have the imported setting.", ["base_urk", "https://train.example"]),
   importTopic(builtInWhy, ["base_url", "https://train.example"], true),
   importTopic(secretWhy, ["api_key", "k"]),
   ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>

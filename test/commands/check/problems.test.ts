@@ -64,7 +64,7 @@ describe("rollcall check --against", () => {
   it("reports groups that also occur in files of another split", async () => {
     const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
     const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`the one at ${val}:2`)]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`the group at ${val}:2`)]);
     const untold = await check(train, "--against", other, "--allow", "no-sampled-turns");
     expect(untold).toMatchObject({ code: 0, stderr: "" });
     expect(await check(train, "--against", join(newFolder(), "none.jsonl"))).toMatchObject({ code: 3 });

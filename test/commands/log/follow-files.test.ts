@@ -128,7 +128,7 @@ describe("rollcall log --follow", () => {
     ["a folder", () => newFolder(), 3, "expected a file, found a folder"],
     ["a pipe", pipe, 2, "is not a file"],
     ["a compressed file", () => fileOf(gzipSync(line(1))), 2, "is compressed"],
-    ["a document", () => fileOf(Buffer.from('{\n  "messages": []\n}\n')), 2, "is one document, not lines"],
+    ["a document", () => fileOf(Buffer.from('{\n  "messages": []\n}\n')), 2, "is one JSON document, not lines"],
     ["another kind of file", () => fileOf(Buffer.from("PAR1....")), 3, "a Parquet file"],
   ])("refuses %s", async (_, make, expected, says) => {
     const { code, stderr } = await follow(await openSink(), make()).closed();

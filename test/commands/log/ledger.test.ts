@@ -65,7 +65,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       },
     });
     expect(changed.error?.hint).toBe(
-      "wait until no program writes to the file, then rerun the same command to send only what is left",
+      "wait until no program writes to the file, then rerun the same command to send only the remaining groups",
     );
   });
 
@@ -116,12 +116,12 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key, or set ROLLCALL_TOKEN to another key, or unset it to use a saved key, then rerun the same command to send only what is left/,
+      /^check the key, or set ROLLCALL_TOKEN to another key, or unset it to use a saved key, then rerun the same command to send only the remaining groups/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
     expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
-    expect(refused.error?.hint).toMatch(/^fix what stopped the run, then/);
+    expect(refused.error?.hint).toMatch(/^fix this error, then/);
   });
 });
 
