@@ -138,24 +138,11 @@ const maxShownInput = 5000;
 const shownInput = (input: unknown = null): unknown =>
   ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
-/** What FastAPI services call the expected types. */
-const expectedTypes: Readonly<Record<string, readonly [type: string, noun: string]>> = {
-  string: ["string", "string"],
-  number: ["float", "number"],
-  int: ["int", "integer"],
-  boolean: ["bool", "boolean"],
-  array: ["list", "list"],
-  record: ["dict", "dictionary"],
-  object: ["dict", "dictionary"],
-};
+/** The interface's names of types that Zod names differently. */
+const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
 
-const describeFault = (issue: Issue): Pick<ValidationItem, "type" | "msg" | "ctx"> => {
+const describeFault = (issue: Issue): Pick<ValidationItem, "type" | "msg"> => {
   if (issue.code === "custom") return { msg: "Input should be a valid datetime", type: "datetime_parsing" };
-  if (issue.code === "too_small") {
-    const minimum = Number(issue.minimum);
-    const msg = `String should have at least ${minimum} character${minimum === 1 ? "" : "s"}`;
-    return { msg, type: "string_too_short", ctx: { min_length: minimum } };
-  }
-  const [type, noun] = (issue.code === "invalid_type" && expectedTypes[issue.expected]) || ["value", "value"];
-  return { msg: `Input should be a valid ${noun}`, type: `${type}_type` };
+  const expected = issue.code === "invalid_type" ? issue.expected : "value";
+  return { msg: `Input should be a valid ${typeNames[expected] ?? expected}`, type: issue.code };
 };

@@ -37,7 +37,7 @@ describe("the validation of a log request (interface 7)", () => {
       `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":${deep}}]}]}`,
     );
     expect(refused.status).toBe(422);
-    expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), type: "float_type", input: null }] });
+    expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), type: "invalid_type", input: null }] });
   });
 
   it.each([
