@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { environment, holdTo, newFolder, openService, peakMb, printMachine, run, takeTurns } from "./rounds.js";
+import { environment, newFolder, openService, peakMb, printMachine, report, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 3);
 const count = Number(process.argv[3] ?? 200);
@@ -36,11 +36,11 @@ const { ms, ratio } = await takeTurns(
 );
 slow.close();
 console.log(`${count} calls: ${ms("side by side").toFixed(0)} ms, one by one ${ms("one by one").toFixed(0)} ms`);
-holdTo("one by one over side by side", ratio("one by one", "side by side"), { min: 5 });
+report("one by one over side by side", ratio("one by one", "side by side"), { min: 5 });
 
 const peakOf = (env, ...args) => peakMb(["bin/rollcall.js", "call", "read", "-", ...args], { env, input: ids });
 
 const large = await serve(0, 1_000_000);
-holdTo("peak in MB of a summary of calls of 1 MB each", await peakOf(large.env, "--summary", "--costs"), { max: 200 });
-holdTo("peak in MB of the same calls as lines", await peakOf(large.env, "-o", "jsonl"), { max: 200 });
+report("peak in MB of a summary of calls of 1 MB each", await peakOf(large.env, "--summary", "--costs"), { max: 200 });
+report("peak in MB of the same calls as lines", await peakOf(large.env, "-o", "jsonl"), { max: 200 });
 large.close();

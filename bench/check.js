@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, isInstalled, newFolder, printMachine, run, takeTurns } from "./rounds.js";
+import { environment, isInstalled, newFolder, printMachine, report, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 9);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -56,8 +56,8 @@ const claims = [
   ["only JSON.parse", 2.3],
 ];
 for (const [name, min] of claims) {
-  if (name in programs) holdTo(`${name} over rollcall check`, ratio(name, "rollcall check"), { min });
+  if (name in programs) report(`${name} over rollcall check`, ratio(name, "rollcall check"), { min });
 }
 for (const name of Object.keys(found)) {
-  holdTo(`${name} over ordinary lines`, ratio(name, "rollcall check"), { max: 1.3 });
+  report(`${name} over ordinary lines`, ratio(name, "rollcall check"), { max: 1.3 });
 }

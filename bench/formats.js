@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 import { crc32, deflateRawSync } from "node:zlib";
 import { parquetWriteFile } from "hyparquet-writer";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, newFolder, peakMb, printMachine, processorMs, takeTurns } from "./rounds.js";
+import { environment, newFolder, peakMb, printMachine, processorMs, report, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 3);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -40,7 +40,7 @@ const written = async (file, make) => {
 const messageOf = (said) => said.message ?? said;
 
 /** Splits a trajectory's messages before the first turn of the model. */
-const halves = ({ messages_and_choices: said }) => {
+const splitMessages = ({ messages_and_choices: said }) => {
   const messages = said.map(messageOf);
   const first = messages.findIndex(({ role }) => role === "assistant");
   return [messages.slice(0, first), messages.slice(first)];
@@ -50,7 +50,7 @@ const rowsOf = async () =>
   await written(join(folder, "results.jsonl"), ({ trajectories }, group) =>
     trajectories
       .map((one) => {
-        const [prompt, completion] = halves(one);
+        const [prompt, completion] = splitMessages(one);
         const { reward, metrics } = one;
         return `${JSON.stringify({ example_id: group, prompt, completion, task: "bench", reward, metrics })}\n`;
       })
@@ -85,7 +85,7 @@ const parquetOf = async () => {
 };
 
 /** The zip64 end of an archive with more than 65,535 members. */
-const longEnd = (members, { directory, at }) => {
+const composeZip64End = (members, { directory, at }) => {
   const end = Buffer.alloc(52);
   end.writeBigUInt64LE(44n, 0);
   end.writeUInt16LE(45, 10);
@@ -126,7 +126,7 @@ const writeArchive = async (file, members) => {
   end.writeUInt16LE(Math.min(count, 0xffff), 6);
   end.writeUInt32LE(directory.length, 8);
   end.writeUInt32LE(at, 12);
-  const long = longEnd(count, { directory: directory.length, at });
+  const long = composeZip64End(count, { directory: directory.length, at });
   writeSync(archive, Buffer.concat([directory, ...long, Buffer.from("PK\u0005\u0006"), end]));
   closeSync(archive);
 };
@@ -186,7 +186,7 @@ for (const [name, { make, rival, args = [], min }] of Object.entries(cases)) {
   console.log(
     `${name}: check ${ms("check").toFixed(0)} ms, script ${ms("script").toFixed(0)} ms, at most ${peak.toFixed(0)} MB`,
   );
-  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
-  holdTo(`${name}: memory of rollcall check in MB`, peak, { max: 400 });
+  report(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
+  report(`${name}: memory of rollcall check in MB`, peak, { max: 400 });
   rmSync(file);
 }

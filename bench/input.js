@@ -5,7 +5,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
 /** Bytes of lines with generated texts. Further lines repeat these texts with other numbers. */
-const wordedBytes = 2 ** 25;
+const distinctBytes = 2 ** 25;
 
 /** Digits of a trajectory's number, which is the fraction of a metric. */
 const digits = 12;
@@ -23,9 +23,9 @@ const findings = {
  */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false, finding }) => {
   const random = randomFrom(seed);
-  const said = spokenOf(ascii);
+  const said = readSampleTexts(ascii);
   const pattern = [];
-  while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
+  while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, distinctBytes)) {
     pattern.push(longGroupOf(random, { said, lineBytes, more: findings[finding] ?? (() => ({})) }));
   }
   const block = Buffer.from(pattern.join(""));
@@ -59,13 +59,13 @@ export const randomFrom = (seed) => {
 };
 
 /** Returns the texts of the samples by role, and their tool calls. */
-const spokenOf = (ascii) => {
+const readSampleTexts = (ascii) => {
   const spoken = { system: "", user: "", assistant: "", tool: "" };
   const calls = [];
   for (const name of ["airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
     for (const line of readFileSync(new URL(name, samples), "utf8").split("\n").filter(Boolean)) {
       for (const { role, content, tool_calls } of JSON.parse(line).messages_and_choices) {
-        if (typeof content === "string" && role in spoken) spoken[role] += ascii ? asciiOf(content) : content;
+        if (typeof content === "string" && role in spoken) spoken[role] += ascii ? removeNonAscii(content) : content;
         for (const call of tool_calls ?? []) calls.push(call.function);
       }
     }
@@ -74,7 +74,7 @@ const spokenOf = (ascii) => {
 };
 
 /** Removes non-ASCII characters. V8 stores ASCII text in half of the memory. */
-const asciiOf = (text) => text.replace(/[\u0080-\uffff]/g, "");
+const removeNonAscii = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { randomFrom } from "./input.js";
-import { openTaker, pause, runRollcall } from "./rounds.js";
+import { openCountingService, pause, runRollcall } from "./rounds.js";
 
 const { values, positionals } = parseArgs({ options: { follow: { type: "boolean" } }, allowPositionals: true });
 const rounds = Number(positionals[0] ?? 200);
@@ -35,7 +35,7 @@ const run = async (args, env, { after, signal = "SIGKILL" } = {}) => {
 const trial = async (echoes, kind) => {
   const chance = randomFrom(seed + (echoes ? 1 : 0) + (kind === rows ? 2 : 0));
   const folder = mkdtempSync(join(tmpdir(), "kill-"));
-  const service = await openTaker({ slownessMs, chance, echoes });
+  const service = await openCountingService({ slownessMs, chance, echoes });
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
@@ -72,7 +72,7 @@ const trial = async (echoes, kind) => {
     await pause(2 * slownessMs);
     const own = [...log(...files.filter(existsSync)), ...batch];
     const last = await run(own, env);
-    await settle({ own, env, round, rewards, last, service, counts, echoes, kind });
+    await resolveUnknown({ own, env, round, rewards, last, service, counts, echoes, kind });
     for (const reward of rewards) {
       const times = service.taken.get(reward) ?? 0;
       if (times > 1) counts.twice++;
@@ -150,7 +150,7 @@ const trajectories = {
 };
 
 /** Resolves unknown requests by the groups of the service, and compares the ledger with them. */
-const settle = async ({ own, env, round, rewards, last, service, counts, echoes, kind }) => {
+const resolveUnknown = async ({ own, env, round, rewards, last, service, counts, echoes, kind }) => {
   if (last.code === 0) return;
   if (last.code !== 8 || echoes) {
     counts.wrong++;
@@ -169,8 +169,8 @@ const settle = async ({ own, env, round, rewards, last, service, counts, echoes,
     const { code } = await run(["ledger", "resolve", id, how], env);
     if (code !== 0) counts.wrong++;
   }
-  const settled = await run(own, env);
-  if (settled.code !== 0) counts.wrong++;
+  const rerun = await run(own, env);
+  if (rerun.code !== 0) counts.wrong++;
 };
 
 console.log(`${rounds} rounds of ${groupsOfRound} groups, seed ${seed}, Node ${process.version}`);

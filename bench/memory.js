@@ -5,7 +5,7 @@
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { groupOf, writeGroups } from "./input.js";
-import { environment, holdTo, newFolder, openService, peakMb, printMachine, startService } from "./rounds.js";
+import { environment, newFolder, openService, peakMb, printMachine, report, startService } from "./rounds.js";
 
 const largest = Number(process.argv[2] ?? 4000);
 const folder = newFolder();
@@ -28,7 +28,7 @@ for (const { megabytes, lineBytes, max } of cases) {
   writeGroups(input, { bytes: megabytes * 1e6, lineBytes });
   const peak = await peakMb(["bin/rollcall.js", "log", "m", input, "--split", "train"], { env });
   rmSync(join(folder, "rollcall"), { recursive: true, force: true });
-  holdTo(`peak in MB for ${megabytes} MB in lines of ${lineBytes / 1e6} MB`, peak, { max });
+  report(`peak in MB for ${megabytes} MB in lines of ${lineBytes / 1e6} MB`, peak, { max });
 }
 sink.close();
 
@@ -50,7 +50,7 @@ const peak = await peakMb(["bin/rollcall.js", "log", "m", input, "--split", "tra
   env: environment(folder, { ROLLCALL_BASE_URL: service.url }),
 });
 service.child.kill();
-holdTo("peak in MB for a million groups of one trajectory", peak, { max: 240 });
+report("peak in MB for a million groups of one trajectory", peak, { max: 240 });
 
 const trajectoryOf = (at) =>
   `{"messages_and_choices":[{"role":"user","content":"q${at}"}],"reward":${at},"metadata":{"task":"t${at >> 2}"}}\n`;
@@ -58,10 +58,10 @@ const trajectoryOf = (at) =>
 const other = join(folder, "other.jsonl");
 writeMillion(other, (at) => groupOf(-at - 1));
 const against = await peakMb(["bin/rollcall.js", "check", input, "--split", "train", "--against", other], { env });
-holdTo("peak in MB for a million groups --against a million", against, { max: 200 });
+report("peak in MB for a million groups --against a million", against, { max: 200 });
 writeMillion(other, trajectoryOf);
 const grouped = await peakMb(["bin/rollcall.js", "check", other, "--split", "train", "--group-by", "task"], { env });
-holdTo("peak in MB for a million trajectories with --group-by", grouped, { max: 200 });
+report("peak in MB for a million trajectories with --group-by", grouped, { max: 200 });
 
 // One line of token ids and their log probabilities.
 const tokens = Array.from({ length: 1e6 }, (_, at) => (at * 7919) % 150_000).join();
@@ -71,6 +71,6 @@ const lists = Array.from({ length: times }, () => `{"token_ids":[${tokens}],"log
 const line = `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1,"tokens":[${lists}]}]}\n`;
 writeFileSync(input, line);
 const tokensPeak = await peakMb(["bin/rollcall.js", "check", input, "--split", "train"], { env });
-holdTo(`peak in MB for a line of ${(line.length / 1e6).toFixed(0)} MB of numbers`, tokensPeak, {
+report(`peak in MB for a line of ${(line.length / 1e6).toFixed(0)} MB of numbers`, tokensPeak, {
   max: (3 * line.length) / 1e6 + 100,
 });

@@ -27,17 +27,17 @@ export const run = ([program, ...args], { env = process.env, cwd = root, output 
   new Promise((resolve, reject) => {
     const started = performance.now();
     const child = spawn(program, args, { env, cwd, stdio: ["ignore", output, "pipe"] });
-    const said = [];
-    child.stderr.on("data", (chunk) => said.push(chunk));
+    const errors = [];
+    child.stderr.on("data", (chunk) => errors.push(chunk));
     child.stdout?.resume();
     child.on("error", reject).on("close", (code) => {
       if (code === wanted) resolve(performance.now() - started);
-      else reject(new Error(`${program} ${args.join(" ")} ended with ${code}\n${Buffer.concat(said)}`));
+      else reject(new Error(`${program} ${args.join(" ")} ended with ${code}\n${Buffer.concat(errors)}`));
     });
   });
 
 /** Runs a Node program and returns the number that bench/peak.cjs measured. */
-const figureOf = (command, { env, tells, input, code: wanted = 0 }) =>
+const measureProgram = (command, { env, tells, input, code: wanted = 0 }) =>
   new Promise((resolve, reject) => {
     const [program = "", ...words] = command;
     const stdin = input === undefined ? "ignore" : openSync(input, "r");
@@ -47,26 +47,26 @@ const figureOf = (command, { env, tells, input, code: wanted = 0 }) =>
       stdio: [stdin, "ignore", "pipe", "pipe"],
     });
     if (input !== undefined) closeSync(stdin);
-    const [said, told] = [[], []];
-    child.stderr.on("data", (chunk) => said.push(chunk));
-    child.stdio[3].on("data", (chunk) => told.push(chunk));
+    const [errors, figures] = [[], []];
+    child.stderr.on("data", (chunk) => errors.push(chunk));
+    child.stdio[3].on("data", (chunk) => figures.push(chunk));
     child.on("error", reject).on("close", (code) => {
-      if (code === wanted) resolve(Number(Buffer.concat(told)));
-      else reject(new Error(`${words.join(" ")} ended with ${code}\n${Buffer.concat(said)}`));
+      if (code === wanted) resolve(Number(Buffer.concat(figures)));
+      else reject(new Error(`${words.join(" ")} ended with ${code}\n${Buffer.concat(errors)}`));
     });
   });
 
-const telling = (args) => [process.execPath, "-r", "./bench/peak.cjs", ...args];
+const withPeakScript = (args) => [process.execPath, "-r", "./bench/peak.cjs", ...args];
 
 /** Returns the processor time of a Node program in milliseconds, on one core on Linux. */
 export const processorMs = async (args, { env = process.env, code } = {}) => {
-  const held = process.platform === "linux" ? ["taskset", "-c", "0"] : [];
-  return (await figureOf([...held, ...telling(args)], { env, tells: "processor", code })) / 1000;
+  const pinned = process.platform === "linux" ? ["taskset", "-c", "0"] : [];
+  return (await measureProgram([...pinned, ...withPeakScript(args)], { env, tells: "processor", code })) / 1000;
 };
 
 /** Returns the peak memory of a Node program in megabytes. `input` is a file for standard input. */
 export const peakMb = async (args, { env = process.env, input } = {}) =>
-  (await figureOf(telling(args), { env, tells: "memory", input })) / 1024;
+  (await measureProgram(withPeakScript(args), { env, tells: "memory", input })) / 1024;
 
 /** Opens a service of bench/serve.js in its own process. */
 export const openService = async (...words) => {
@@ -109,7 +109,7 @@ export const startService = async (env, ...words) => {
  * the client left, with a random delay before it logs and before it answers. If it echoes `Idempotency-Key`, it logs
  * each key once.
  */
-export const openTaker = async ({ slownessMs, chance, echoes = false }) => {
+export const openCountingService = async ({ slownessMs, chance, echoes = false }) => {
   const [taken, keys] = [new Map(), new Set()];
   const server = createServer((request, response) => {
     const chunks = [];
@@ -174,7 +174,7 @@ export const printMachine = (rounds) => {
 };
 
 /** Prints whether a measured number is within its bound. If not, the bench fails. */
-export const holdTo = (what, measured, { min = 0, max = Number.POSITIVE_INFINITY }) => {
+export const report = (what, measured, { min = 0, max = Number.POSITIVE_INFINITY }) => {
   const holds = measured >= min && measured <= max;
   const bound = min > 0 ? `at least ${min}` : `at most ${max}`;
   console.log(`${holds ? "holds" : "FAILS"}: ${what}: ${measured.toFixed(2)}, ${bound}`);

@@ -6,7 +6,7 @@ import { createReadStream, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, newFolder, openService, printMachine, processorMs, run, takeTurns } from "./rounds.js";
+import { environment, newFolder, openService, printMachine, processorMs, report, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 5);
 const megabytes = Number(process.argv[3] ?? 40);
@@ -41,7 +41,7 @@ const overSlowLink = async () => {
     `${megabytes} MB in requests of 2 MiB, one after the other, ${roundTripMs} ms there and back: ` +
       `log ${ms("log").toFixed(0)} ms, a script that keeps its connection ${ms("script").toFixed(0)} ms`,
   );
-  holdTo("slow link: the script over rollcall log", ratio("script", "log"), { min: 0.9 });
+  report("slow link: the script over rollcall log", ratio("script", "log"), { min: 0.9 });
 };
 
 /** Writes the groups, every second one without a reward. */
@@ -82,8 +82,8 @@ const withRejects = async () => {
     `${rejected} lines rejected, as many logged, in processor time: log ${ms("log").toFixed(0)} ms, ` +
       `of the same without faults ${ms("all valid").toFixed(0)} ms, a script that puts them aside without reasons ${ms("script").toFixed(0)} ms`,
   );
-  holdTo("rejected lines: milliseconds that each costs", each, { max: 0.1 });
-  holdTo("rejected lines: the script over rollcall log", ratio("script", "log"), { min: 0.5 });
+  report("rejected lines: milliseconds that each costs", each, { max: 0.1 });
+  report("rejected lines: the script over rollcall log", ratio("script", "log"), { min: 0.5 });
 };
 
 printMachine(rounds);

@@ -6,7 +6,7 @@ import { createReadStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, newFolder, openService, printMachine, processorMs, takeTurns } from "./rounds.js";
+import { environment, newFolder, openService, printMachine, processorMs, report, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 5);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -178,8 +178,8 @@ for (const [name, { make, args = [], isDocument = false, log, min }] of Object.e
   const { ms, ratio } = await takeTurns(programs, rounds);
   const told = Object.keys(programs).map((program) => `${program} ${ms(program).toFixed(0)} ms`);
   console.log(`${name}: ${told.join(", ")}`);
-  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
-  if (log !== undefined) holdTo(`${name}: the sender over rollcall log`, ratio("sender", "log"), { min: log });
+  report(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
+  if (log !== undefined) report(`${name}: the sender over rollcall log`, ratio("sender", "log"), { min: log });
   for (const file of files) if (file !== plain) rmSync(file);
 }
 sink.close();

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { environment, holdTo, newFolder, pause, startService } from "./rounds.js";
+import { environment, newFolder, pause, report, startService } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const kills = Number(process.argv[2] ?? 40);
@@ -107,10 +107,10 @@ database.stop();
 console.log(
   `a store in PostgreSQL, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
 );
-holdTo("requests that were answered with 200 and are not there", lost.length, { max: 0 });
-holdTo("other requests in the store", rows.length - logged.size, { max: 0 });
-holdTo("requests that are not read back whole", broken, { max: 0 });
-holdTo("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
+report("requests that were answered with 200 and are not there", lost.length, { max: 0 });
+report("other requests in the store", rows.length - logged.size, { max: 0 });
+report("requests that are not read back whole", broken, { max: 0 });
+report("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
   max: 0,
 });
 process.exit();

@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { groupOf } from "./input.js";
-import { environment, holdTo, median, newFolder, printMachine, run } from "./rounds.js";
+import { environment, median, newFolder, printMachine, report, run } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const groups = Number(process.argv[2] ?? 1_000_000);
@@ -43,7 +43,7 @@ for (const [what, ask] of [
 ]) {
   const times = [];
   for (let round = 0; round < rounds; round++) times.push((await ask()) / 1000);
-  holdTo(`seconds for a file of ${perFile} groups, ${what}`, median(times), { max: 3 });
+  report(`seconds for a file of ${perFile} groups, ${what}`, median(times), { max: 3 });
 }
 database.stop();
 process.exit();

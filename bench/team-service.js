@@ -3,7 +3,7 @@
  */
 import { Agent, request } from "node:http";
 import { join } from "node:path";
-import { environment, holdTo, median, newFolder, printMachine, startService } from "./rounds.js";
+import { environment, median, newFolder, printMachine, report, startService } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -83,8 +83,8 @@ for (const { what, clients, ...load } of sizes) {
   console.log(
     `${clients} ${clients === 1 ? "client" : "clients"}, ${what}: ${median(rates.file).toFixed(0)} MB/s in a file, ${median(rates.team).toFixed(0)} in PostgreSQL`,
   );
-  holdTo(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { min: 0.5 });
+  report(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { min: 0.5 });
 }
-holdTo("requests that were not answered with 200", errors, { max: 0 });
+report("requests that were not answered with 200", errors, { max: 0 });
 database.stop();
 process.exit();

@@ -10,7 +10,7 @@ import { connect, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { groupOf, randomFrom } from "./input.js";
-import { openTaker, pause, runRollcall } from "./rounds.js";
+import { openCountingService, pause, runRollcall } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const [uploaders = 16, groups = 20_000, kills = 200, restarts = 20, seed = Date.now() % 1_000_000] = process.argv
@@ -50,7 +50,7 @@ const openNetwork = async (port) => {
 };
 
 const folder = mkdtempSync(join(tmpdir(), "team-"));
-const [database, service] = [await openTeamDatabase(), await openTaker({ slownessMs: 30, chance })];
+const [database, service] = [await openTeamDatabase(), await openCountingService({ slownessMs: 30, chance })];
 const network = await openNetwork(database.port);
 const file = join(folder, "groups.jsonl");
 writeFileSync(file, Array.from({ length: groups }, (_, at) => groupOf(at)).join(""));

@@ -72,7 +72,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 const findNamedModel = (call: RawJson): string | undefined =>
   textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Returns the tokens by model. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
+/** Returns the numbers of tokens by model. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));

@@ -31,7 +31,7 @@ export interface ExchangeResult {
   readonly isBodySent: boolean;
 }
 
-/** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT is reported first. */
+/** undici detects silence up to 1 s late. The total limit is that much longer, so that SILENT comes before ENDLESS. */
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 

@@ -12,7 +12,7 @@ export interface ClientOptions {
   readonly host: Host;
   /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
-  /** Returns what sets the URL of a host: a command, a variable or an option. */
+  /** Returns how to set the URL of a host: a command, a variable or an option. */
   readonly toUrlChange: (host: EndpointHost, url: string) => string;
   /** Finds the credential for a use. Called when a request needs it, and again with `refused` after a 401. */
   readonly credential: (
@@ -49,7 +49,7 @@ export type Attempt = { readonly isBodySent: boolean } & (
       readonly body: Uint8Array;
       /** True if the body is incomplete or cannot be decompressed. */
       readonly isCut: boolean;
-      /** The failure of a run that ends with this answer; undefined for 2xx. */
+      /** The failure if this answer ends the run; undefined for 2xx. */
       readonly failure: Failure | undefined;
     }
   /** No final status was read. The code is that of a transport error. */

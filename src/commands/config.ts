@@ -64,7 +64,7 @@ const set = command({
     await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
 });
 
-/** A new profile needs confirmation, because its name may be mistyped. */
+/** Saves a change. Asks before it creates a profile, because the name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },

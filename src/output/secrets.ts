@@ -34,7 +34,7 @@ export const openSecrets = () => {
   };
 };
 
-/** Returns the secret and its lines: plain, as hex, and as base64, alone or inside a longer text such as a header. */
+/** Returns the encodings of a secret and of its lines: plain, hex, and base64 alone or in a text such as a header. */
 const spellingsOf = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
@@ -107,7 +107,7 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
 /** The end of truncated text, possibly inside an escape. The start of a secret may precede it. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends, because a backslash can be a letter or an escape. A truncation is also an end. */
+/** Returns all possible ends of a secret: a backslash can be a letter or an escape. A truncation is also an end. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {

@@ -105,7 +105,7 @@ export const findSettingProblem = (...imported: Parameters<typeof checkSetting>)
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because its name may be mistyped. Throws the failure without a terminal. */
+/** Asks before a profile is created, because its name may be mistyped. Without a terminal, throws the failure. */
 type Confirm = (failure: Failure) => Promise<void>;
 type TypedSetting = Readonly<Record<"name" | "value", string>>;
 

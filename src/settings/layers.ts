@@ -30,7 +30,7 @@ export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
-/** Names are keys of a JSON object and arguments of commands. */
+/** Strict, because a name is a key of a JSON object and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation): string => {

@@ -105,8 +105,8 @@ export interface GroupFacts {
 export interface GroupRow extends GroupFacts {
   /** The group's name in the data, such as a task id. */
   readonly key: string | null;
-  /** The start of the prompt. */
-  readonly words: string;
+  /** The start of the prompt, on one line; empty if there is none. */
+  readonly prompt: string;
   /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;
   readonly match?: SearchMatch | null;

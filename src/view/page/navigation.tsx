@@ -65,7 +65,7 @@ const isInSight = (element: HTMLElement): boolean => {
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  // Without a focus, the first element in sight is next. A chart starts at its end.
+  // If no element has the focus, the first element in sight is next. In a chart, ← starts at the end.
   const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
@@ -117,7 +117,7 @@ history.scrollRestoration = "manual";
 const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener is the first, so the view that is left is still drawn.
+// This listener is the first, so the page still shows the view that the reader leaves.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
