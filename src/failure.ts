@@ -129,7 +129,7 @@ export const toExitCode = ({ code, details }: Failure): number =>
 
 export const defect = (text: string, details: FailureDetails = {}): Failure =>
   new Failure("internal", "defect", `internal error: ${text}`, {
-    hint: "run the command again with --debug, and report it with its output to the maintainers of rollcall",
+    hint: "run the command again with --debug, and report the command and its output to the maintainers of rollcall",
     ...details,
   });
 

@@ -8,7 +8,7 @@ export const interrupted = (
   details: FailureDetails = {},
 ): Failure => {
   const { retryable = true, unsent, remedy } = details;
-  const end = broken ? ": requests that took longer than 10 s were aborted" : "";
+  const end = broken ? ": the service aborted requests that took longer than 10 s" : "";
   const rerun = `${remedy === undefined ? "" : `${remedy}, or `}rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
     hint: broken

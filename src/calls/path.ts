@@ -26,7 +26,7 @@ export const parsePath = (text: string, option: string): CallPath => {
     path.push(step);
     if (stepPattern.lastIndex === text.length) return path;
   }
-  const wanted = 'a path such as output.choices[0].message.content; for a key with dots, inputs["a.b"]';
+  const wanted = 'a path such as output.choices[0].message.content, or inputs["a.b"] for a key with dots';
   throw invalidOptionValue({ option, value: text, wanted });
 };
 

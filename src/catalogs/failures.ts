@@ -12,7 +12,7 @@ const otherLock = "choose another file with --file";
 /** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
 export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }): Failure => {
   const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
-  const message = `cannot use the lock file ${where.file}: ${reason}`;
+  const message = `cannot use ${where.file} as the lock file: ${reason}`;
   return new Failure("invalid_input", "invalid-lock", message, { hint, where });
 };
 
@@ -50,4 +50,4 @@ export const invalidCatalogFile = (file: string, reason: string, where: FailureL
   return new Failure("invalid_input", "invalid-catalog-file", message, { hint: catalogHint, where });
 };
 
-const catalogHint = "write one with `rollcall catalog router --json > router.json`";
+const catalogHint = "write a catalog to a file: `rollcall catalog router --json > router.json`";

@@ -178,12 +178,12 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, needsCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
-    const why = `because no other model in the ${locked.catalog} catalog can replace it`;
+    const why = `because no other model in the ${locked.catalog} catalog can replace ${locked.id}`;
     const adviceFor = (rule: RuleName): string => {
       if (errors.length === 0) return acceptAdvice(lock.file);
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
-      return `${way}, ${why}${needsCheaper ? " for less" : ""}`;
+      return `${way}, ${why}${needsCheaper ? " at a lower price" : ""}`;
     };
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;

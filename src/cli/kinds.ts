@@ -83,7 +83,8 @@ export const count = (
   custom(about, value, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
-    throw wrongValue(name, word, wanted || `a whole number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
+    const range = max === 999_999_999 ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw wrongValue(name, word, wanted || `a whole number ${range}`);
   });
 
 export const port = (defaultPort: string): Kind<number> =>

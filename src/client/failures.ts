@@ -18,7 +18,7 @@ export const invalidPathParameter = (parameter: string, value: string): Failure 
 export const invalidHeader = (name: string): Failure => {
   const why = "its name or value contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
-    hint: "remove line ends and characters that are not ASCII from the value, or from project_header, the name of the header",
+    hint: "use only ASCII characters, without line ends, in the value and in project_header (the name of the header)",
   });
 };
 
@@ -34,9 +34,9 @@ export type RequestContext = RequestTarget & { silenceMs: number; tries: number;
 
 /** The settings that contain the URL of a host, with the paths that follow the URL. */
 const urlSettings = {
-  base: "base_url (the URL before /call/read and /inference/…)",
-  inference: "inference_base_url (the URL before /v1/models)",
-  log: "log_base_url or base_url (the URL before /v1/preview/models/…/log)",
+  base: "base_url (the part of the URL before /call/read and /inference/…)",
+  inference: "inference_base_url (the part of the URL before /v1/models)",
+  log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };
 
 const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
@@ -64,7 +64,7 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult): Failu
     return new Failure("refused", "reply-too-large", text, { hint, ...details });
   }
   if (error.code === "UNKNOWN_ENCODING") {
-    const text = `the reply of ${url} has a compression that was not requested`;
+    const text = `the reply of ${url} has a compression that rollcall did not request`;
     return new Failure("refused", "invalid-reply", text, { hint: `check ${urlSettings[endpoint.host]}`, ...details });
   }
   return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
@@ -80,7 +80,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
   if (status === 404 && kind === "json") {
     const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
     const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
-    const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter} and `;
+    const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter}, and `;
     const hint = `check ${named}${urlSetting}`;
     return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
@@ -135,7 +135,7 @@ const credentialRefused = (
 };
 
 const proxyHint = (variable: string): string =>
-  `put the proxy's user and password into ${variable}, or list the host in NO_PROXY`;
+  `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
 /** @param encoding the compression of the request, if the service does not accept it */
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
@@ -203,7 +203,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   CUT: "the connection ended before the answer was complete",
   CUT_HEADERS: [
     "the connection ended within the headers of the answer",
-    "(possibly after a 100 Continue that rollcall did not request; it cannot log to such a service)",
+    "(possibly after a 100 Continue that rollcall did not request; rollcall cannot log to such a service)",
   ].join(" "),
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",

@@ -111,7 +111,7 @@ export const openClient = (options: ClientOptions) => {
         : error !== undefined && exchanges.isRetryable(error, options.waitsForHost);
       if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
       const reason = isRefused ? String(status) : error?.code;
-      trace?.(`* ${reason}: trying again, ${tries} so far`);
+      trace?.(`* ${reason}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
       const onWait = (retry: Retry) => announceRetry(failure.message, retry);
       if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;

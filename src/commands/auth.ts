@@ -68,8 +68,8 @@ const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolea
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const ways = otherUses.length === 0 ? "" : `save it for another use with ${otherUses.join(" or ")}, `;
-    const hint = `check the key, the URL and the project, ${ways}or save it untested with --no-check`;
+    const ways = otherUses.length === 0 ? "" : `save the key for another use with ${otherUses.join(" or ")}, `;
+    const hint = `check the key, the URL and the project, ${ways}or save the key untested with --no-check`;
     const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
@@ -101,7 +101,7 @@ export const unansweredKeyProblem = (origin: string, profile: string, setting?: 
 const untriedReason = (uses: readonly CredentialUse[], profile: string): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
-    : ["only log accepts it", "the first `rollcall log` tests it"];
+    : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
 /** The states of a key in JSON, and their texts in tables. `unclear`: the reply does not show which. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };

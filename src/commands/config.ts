@@ -18,7 +18,7 @@ const list = command({
     const { screen } = context;
     const { profile, rows, unknown } = saved.listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
-    if (unknown.length > 0) screen.notice(`unknown to this version, but kept: ${unknown.join(", ")}`);
+    if (unknown.length > 0) screen.notice(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
     const document = { profile, settings: rows.map(toDocument) };
     await printObjects(screen, document, {
       member: "settings",
@@ -118,7 +118,7 @@ const exportCommand = command({
   run: async (context) => {
     const { screen } = context;
     const { profile, settings, unknown } = saved.exportSettings(context);
-    if (unknown.length > 0) screen.notice(`unknown to this version, so not exported: ${unknown.join(", ")}`);
+    if (unknown.length > 0) screen.notice(`settings unknown to this version, so not exported: ${unknown.join(", ")}`);
     if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
     await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
   },

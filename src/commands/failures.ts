@@ -35,15 +35,16 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  let hint = `${rerunHint}; otherwise find the request with \`rollcall ledger status\` and resolve it with \`rollcall ledger resolve\``;
+  let hint = `${rerunHint}; otherwise find the id of the request with \`rollcall ledger status\` and pass it to \`rollcall ledger resolve\``;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
     hint =
       facts.not_sent === 0
         ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
-        : `${fix}verify with the same options as \`rollcall log\` (such as --model, --batch, --local, --profile, --ledger, --group-by or --where) or with --all-destinations; if groups are still missing, log them`;
+        : `${fix}verify again with the options that match the \`rollcall log\` run (--model, --batch, --local, --profile, --ledger, --group-by, --where), or with --all-destinations; if groups are still missing, log them`;
   } else if (repeated > 0) {
-    hint = "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch";
+    hint =
+      "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
   }
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
@@ -60,7 +61,7 @@ export const resolutionMissing = (): Failure =>
 export const noSuchRequest = (found: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
   const reasons = found.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
   const message = `nothing was changed: ${reasons.join(", ")}`;
-  const hint = "find its id and destination with `rollcall ledger status --all-destinations`";
+  const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
 };
 
@@ -107,9 +108,10 @@ export const callsUnreadable = (
 ): Failure => {
   const { ids, cause, http, requested, isStopped } = facts;
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
-  const end = isStopped ? ", and no more calls were requested" : "";
+  const end = isStopped ? ", and rollcall requested no more calls" : "";
   const message = `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${cause.message})${end}`;
-  const hint = code === "refused" ? "examine one of them: `rollcall call read <call-id> --debug`" : cause.details.hint;
+  const hint =
+    code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
   return new Failure(code, kind, message, { hint, http, cause });
 };
@@ -165,7 +167,7 @@ export const lockDiffers = (
   const accept = isAcceptable ? `accept the change with \`${lockCommand(file)}\`, ` : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
-  const silence = new Set(rules).size === 1 ? `its rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
+  const silence = new Set(rules).size === 1 ? `the rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
   const hint = `${ways}${ways === "" ? "" : "or "}silence ${silence}`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
@@ -213,7 +215,7 @@ export const callsUnconvertible = (facts: {
   return new Failure("invalid_input", "calls-unconvertible", message, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
       ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
-      : "examine one of them: `rollcall call read <call-id>`",
+      : "examine one of these calls: `rollcall call read <call-id>`",
   });
 };
 

@@ -33,7 +33,7 @@ const use = command({
   run: async (context, { name }) => {
     const { screen, host } = context;
     await saved.useProfile(context, name);
-    screen.notice(`the profile ${name} is now used by default`);
+    screen.notice(`rollcall now uses the profile ${name}`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
     if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
@@ -61,7 +61,7 @@ const remove = command({
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
-    if (wasInUse) screen.notice("the profile default is now used by default");
+    if (wasInUse) screen.notice("rollcall now uses the profile default");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
   },
 });
@@ -76,7 +76,7 @@ const rename = command({
     const { screen } = context;
     const { account } = await saved.renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
-    screen.notice(`its account is still ${account}, so a rerun still skips its logged groups`);
+    screen.notice(`the account of the profile is still ${account}, so reruns skip groups that are already logged`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },
 });

@@ -131,7 +131,7 @@ const addKey = cli.command({
       const hint = `choose another name, or run \`rollcall serve keys revoke ${name}\` first`;
       throw new Failure("usage", "key-exists", `${name} already has a key`, { hint });
     }
-    screen.notice(`copy the key of ${name} now: rollcall stores only its digest`);
+    screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
     const isProjectMissing = projects.length === 0 && uses.includes("calls");

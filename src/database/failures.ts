@@ -36,10 +36,10 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
 
 /** Returns the hint to start a new file. A rerun without the records of the ledger logs all groups again. */
 const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
-  `move it away (${formatCommandLine(["mv", path, `${path}.${suffix}`])}) to start a new one${title === storeTitle ? "" : ", but a rerun then logs all groups again"}`;
+  `move the file away (\`${formatCommandLine(["mv", path, `${path}.${suffix}`])}\`) to start a new ${title.replace(/^the /, "")}${title === storeTitle ? "" : " (a rerun then logs all groups again)"}`;
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
-  const hint = `restore a copy, or ${startNewHint({ path, title }, "damaged")}`;
+  const hint = `restore a backup, or ${startNewHint({ path, title }, "damaged")}`;
   return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
 };
 
@@ -47,20 +47,21 @@ export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown): F
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
   const hint = isDatabaseUrl(path)
     ? "choose another database, because another program owns the schema `rollcall` in this database"
-    : `move it away, or ${elsewhereHint(title)}`;
+    : `move the file away, or ${elsewhereHint(title)}`;
   return storageFailure("database-foreign", path, message, { hint, cause });
 };
 
 export const databaseVersion = ({ path, title }: TitledFile, version: number, expected: number): Failure => {
   const start = isDatabaseUrl(path) ? "choose another database" : startNewHint({ path, title }, "old");
-  const hint = `${version > expected ? "update rollcall" : start}, or use the version of rollcall that wrote it`;
+  const older = `use the version of rollcall that wrote ${title}`;
+  const hint = version > expected ? `update rollcall, or ${older}` : `${older}, or ${start}`;
   const message = `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`;
   return storageFailure("database-version", path, message, { hint });
 };
 
 export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
   const { path, title, code, waitedMs } = file;
-  const waited = waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`;
+  const waited = waitedMs < 1000 ? "" : ` (tried for ${Math.round(waitedMs / 1000)} s)`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
   const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
   return new Failure("unavailable", "database-unavailable", message, { hint: `run the same command again${then}` });
@@ -72,10 +73,11 @@ export const databaseMissing = ({ path, title }: TitledFile): Failure =>
   });
 
 export const databaseRefused = ({ path, title, code }: FileError): Failure => {
-  const refused = code === "42501" ? "the user cannot create or write the tables of" : "authentication failed for";
+  const isDenied = code === "42501";
+  const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
   const places = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
-  const hint =
-    code === "42501" ? "let the user create and write the schema `rollcall`" : `check the password in ${places}`;
+  const grant = "let the database user create and write the schema `rollcall`";
+  const hint = isDenied ? grant : `check the password in ${places}`;
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
@@ -83,7 +85,7 @@ type InvalidUrl = { path: string | undefined; title: string; wanted: string; fau
 
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
-  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (there, write / in the password as %2F)`;
+  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with / written as %2F)`;
   const hint = `use ${wanted}, and set passwords only in ${passwords}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });
@@ -94,7 +96,7 @@ const readOnlyCode = "25006";
 
 export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown): Failure => {
   const reason = code === readOnlyCode ? `it is read-only (${code})` : describeSystemCode(code);
-  const hint = isDatabaseUrl(path) ? serverHint(code) : `check its disk, or ${elsewhereHint(title)}`;
+  const hint = isDatabaseUrl(path) ? serverHint(code) : `check the disk, or ${elsewhereHint(title)}`;
   const message = `cannot use ${title} ${path}: ${reason}`;
   return storageFailure("database-failed", path, message, { hint, systemCode: code, cause });
 };
@@ -114,6 +116,6 @@ export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown
 };
 
 export const diskFull = ({ path, title }: TitledFile, cause?: unknown): Failure => {
-  const hint = `free some space, or ${elsewhereHint(title)}`;
+  const hint = `free disk space, or ${elsewhereHint(title)}`;
   return storageFailure("disk-full", path, `cannot write ${title} ${path}: the disk is full`, { hint, cause });
 };

@@ -70,7 +70,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
       `the URL of ${name} contains a user or password, which other users of this machine can see`,
-      "remove it, and let curl read it from a netrc file: curl -n … | rollcall … -",
+      "remove them from the URL, and let curl read them from a netrc file: curl -n … | rollcall … -",
     ],
     http: [
       `${name} is plain http, so others on the network could change the file`,
@@ -78,7 +78,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     ],
     bucket: [
       `cannot read ${name}: rollcall does not read buckets`,
-      "pipe the file from the bucket's own client: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
+      "pipe the file to stdin: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
     ],
     dataset: [
       `${name} does not name a file of a dataset`,
@@ -118,7 +118,7 @@ export const remoteFailure = (
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
-        : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)";
+        : "set HF_TOKEN to a token that can read the dataset (a missing dataset gives the same answer)";
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }

@@ -238,7 +238,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup
       // hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds some.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
-        throw new Error(`a page of the column ${name} claims more values than its ${column.num_values}`);
+        throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);
       checkRuns(chunk.subarray(reader.offset, reader.offset + size), header, pageDecoder);
       left -= count;
       reader.offset += size;
@@ -336,7 +336,7 @@ const checkRunLengths = (reader: DataReader, { width, count }: { width: number; 
     const isPacked = (header & 1) === 1;
     const length = isPacked ? (header >> 1) * 8 : header >>> 1;
     if (length < 0 || length > left + maxPaddedValues)
-      throw new Error(`a run of a page claims ${length >>> 0} values, and the page has ${count}`);
+      throw new Error(`a run of a page claims ${length >>> 0} values, but the page has ${count}`);
     left -= length;
     reader.offset += isPacked ? Math.max(1, (length * width) / 8) : (width + 7) >> 3;
   }

@@ -20,7 +20,7 @@ type FileKind = Record<"bytes" | "kind", string> & { at?: number; instead?: stri
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },
-  { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that was meant to be in it" },
+  { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that should be in the zip file" },
   { bytes: "ustar", at: 257, kind: "a tar archive", instead: pipeAdvice("tar -xOf") },
   {
     bytes: "version https://git-lfs.github.com/spec/",

@@ -114,7 +114,7 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
     const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
-    return isWhole ? content : "it is damaged, because its length or checksum differs";
+    return isWhole ? content : "it is damaged: its length or checksum is wrong";
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     const isKnown = thrown instanceof ContentTooLarge || thrown instanceof UnreadableMember;

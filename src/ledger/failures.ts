@@ -13,7 +13,7 @@ export const formatLease = (leaseMs: number | undefined): string =>
 
 export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
-  const message = `another run of the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
+  const message = `another run with the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
   return new Failure("storage", "ledger-busy", message, {
     hint: "wait until that run ends, or increase --max-wait",
     retryable: true,
@@ -34,8 +34,8 @@ export const ledgerReplaced = (
 };
 
 export const leaseLost = (path: string): Failure => {
-  const message = `cannot reach the ledger ${path} in time, so other runs may send these groups`;
+  const message = `reached the ledger ${path} too late, so other runs may now send the groups of this run`;
   return new Failure("unavailable", "lease-lost", message, {
-    hint: "rerun the same command to send what no other run sent",
+    hint: "rerun the same command to send the groups that no other run sent",
   });
 };

@@ -15,6 +15,6 @@ export const outputFailed = (
 };
 
 export const reportExists = (file: string): Failure => {
-  const message = `${file} already exists, and rollcall did not write its present content`;
+  const message = `${file} already exists, and its content is not from rollcall`;
   return new Failure("usage", "report-exists", message, { hint: "choose another file with --report" });
 };

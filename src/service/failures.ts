@@ -3,6 +3,7 @@ import type { TitledFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
+import { formatCommandLine } from "../shell-words.ts";
 
 export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown): Failure => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
@@ -11,8 +12,8 @@ export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown)
 };
 
 export const invalidLocalKey = (path: string): Failure =>
-  new Failure("storage", "invalid-local-key", `the key of the local service, ${path}, is not a valid key`, {
-    hint: `delete the file, so that the next start makes a new key: \`rm ${path}\``,
+  new Failure("storage", "invalid-local-key", `${path} does not contain a valid key of the local service`, {
+    hint: `delete the file, so that the next start makes a new key: \`${formatCommandLine(["rm", path])}\``,
     where: { file: path },
   });
 
@@ -32,7 +33,8 @@ export const cannotListen = (
   });
 };
 
-export const allowHostMissing = (address: string): Failure =>
-  new Failure("usage", "allow-host-missing", `--host ${address} needs --allow-host, as other machines can reach it`, {
-    hint: "pass --allow-host <name> for each host name that clients use",
-  });
+export const allowHostMissing = (address: string): Failure => {
+  const message = `--host ${address} requires --allow-host, because other machines can reach this address`;
+  const hint = "pass --allow-host <name> for each host name that clients use";
+  return new Failure("usage", "allow-host-missing", message, { hint });
+};

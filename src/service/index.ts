@@ -100,6 +100,6 @@ const unansweredProblem = (thrown: unknown): Problem => {
 export const exposedAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
-  message: `other machines can reach ${address}, and the key is sent to it in plain text`,
-  advice: "use it only in a network that you trust, or put a proxy with TLS in front",
+  message: `other machines can reach ${address}, and clients send the key to it in plain text`,
+  advice: "use this address only in a network that you trust, or put a proxy with TLS in front",
 });

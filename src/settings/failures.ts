@@ -81,8 +81,8 @@ export type SecretFault = keyof typeof secretFaults;
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
   const hint = mayBePassword
-    ? "give the key alone; if it is a password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
-    : "give the key alone, on one line";
+    ? "give only the key; if it is a password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+    : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
@@ -138,13 +138,13 @@ export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: str
 };
 
 export const loginKeyMissing = (why: "no-terminal" | "empty"): Failure => {
-  const message = why === "empty" ? "missing key" : "cannot ask for the key: standard input is not a terminal";
+  const message = why === "empty" ? "no key was given" : "cannot ask for the key: standard input is not a terminal";
   const hint = "give the key on standard input: `rollcall auth login --with-token < key-file`";
   return new Failure("usage", "login-key-missing", message, { hint });
 };
 
 export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>): Failure => {
-  const message = `refusing to read the password for ${title}, ${path}: others can read ${file}`;
+  const message = `refusing to read the password for ${title}, ${path}: other users can read ${file}`;
   return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
 };
 
@@ -161,12 +161,13 @@ export const inaccessibleFile = (action: "read" | "write", file: string, code: s
 };
 
 export const settingsLocked = (file: string): Failure => {
-  const details = { hint: "run the command again when they have finished", where: { file }, retryable: true };
-  return new Failure("storage", "settings-locked", `other processes hold the lock ${file}`, details);
+  const hint = "wait until the other processes end, then run the same command again";
+  const message = `other processes hold the lock ${file}`;
+  return new Failure("storage", "settings-locked", message, { hint, where: { file }, retryable: true });
 };
 
 export const homeMissing = (cause: unknown): Failure => {
-  const details = { hint: "set HOME to your home folder", where: { environment: "HOME" }, cause };
+  const details = { hint: "set HOME to a folder that you can write to", where: { environment: "HOME" }, cause };
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
 };
 

@@ -58,7 +58,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
 /** Finds the run's profile, which may be new. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
-    const why = `--local is the profile ${localProfile}`;
+    const why = `--local selects the profile ${localProfile}`;
     throw conflictingOptions({ first: "--local", second: `--profile ${profile}`, why });
   }
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });

@@ -148,7 +148,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
         const fault = `the URL of ${title} has no user`;
         throw invalidDatabaseUrl({ ...facts, fault, wanted: "a URL with a user: postgres://user@host/database" });
       }
-      const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+      const wanted = "a path, or postgres://user@host/database (the only allowed parameter is sslmode)";
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
@@ -158,7 +158,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
     if (typed !== undefined && parsed.secret !== "") {
       const fault = `the URL of ${title} contains a password`;
-      throw invalidDatabaseUrl({ path, title, fault, wanted: "a URL without its password" });
+      throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
     }
     const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);

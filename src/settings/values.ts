@@ -140,7 +140,7 @@ const definitions = {
   },
   vendor_prefix: {
     about: "the service's prefix of field names",
-    parse: matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first"),
+    parse: matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, beginning with a letter"),
     fallback: "vendor",
   },
   project_header: {

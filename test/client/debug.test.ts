@@ -64,11 +64,11 @@ describe("the --debug output", () => {
     await failureOf(client.send(listModels, list));
     expect(traced.filter((line) => line.startsWith("*"))).toEqual([
       "* ECONNREFUSED after 0 ms",
-      "* ECONNREFUSED: trying again, 1 so far",
+      "* ECONNREFUSED: trying again after attempt 1",
       "* ECONNREFUSED after 0 ms",
-      "* ECONNREFUSED: trying again, 2 so far",
+      "* ECONNREFUSED: trying again after attempt 2",
       "* ECONNREFUSED after 0 ms",
-      "* ECONNREFUSED: trying again, 3 so far",
+      "* ECONNREFUSED: trying again after attempt 3",
     ]);
   });
 });

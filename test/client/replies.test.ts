@@ -144,7 +144,7 @@ describe("a successful reply", () => {
     const failure = await failureAt({ headers: { "content-encoding": "zstd" }, body: "\u0028\u00b5" });
     expect(failure).toMatchObject({
       code: "refused",
-      message: expect.stringMatching(/has a compression that was not requested$/),
+      message: expect.stringMatching(/has a compression that rollcall did not request$/),
     });
   });
 

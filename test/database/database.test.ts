@@ -328,7 +328,13 @@ describe("opening a database that PostgreSQL refuses", () => {
     ["57P03", "unavailable", "database-unavailable", ": 57P03", "run the same command again"],
     ["3D000", "storage", "database-missing", "does not exist", "create the database"],
     ["28P01", "auth", "database-refused", "authentication failed for", "check the password in"],
-    ["42501", "auth", "database-refused", "cannot create or write the tables", "let the user create and write"],
+    [
+      "42501",
+      "auth",
+      "database-refused",
+      "cannot create or write the tables",
+      "let the database user create and write",
+    ],
     ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
   ])("retries, fails and advises by the code %s", async (sqlState, code, kind, message, hint) => {
     const { path, connections } = await openRefusingServer(sqlState);

@@ -97,7 +97,7 @@ describe("an archive of Inspect", () => {
     expect(idsOf(lines).map((own) => (own as unknown[])[0])).toEqual([1, 10]);
     const told = stderr.replaceAll(/\s+/g, " ");
     for (const [id, wrong] of [
-      [2, "it is damaged, because its length or checksum differs"],
+      [2, "it is damaged: its length or checksum is wrong"],
       [3, "it is damaged and cannot be decompressed"],
       [6, "its compression method 12 is not supported"],
       [7, "it is encrypted"],

@@ -72,7 +72,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
     expect(said).toContain(`${title} ${path} has version ${version}, but this rollcall expects version ${current}`);
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(said.includes("a rerun then logs all groups again")).toBe(kind === "ledger" && version < current);
-    const [, fix] = /hint: move it away \((mv .*?)\)/.exec(said) ?? [];
+    const [, fix] = /move the file away \(`(mv .*?)`\)/.exec(said) ?? [];
     if (fix !== undefined) execFileSync("sh", ["-c", fix]);
     expect((await opened(kind, path)).code).toBe(version < current ? 0 : 11);
   });

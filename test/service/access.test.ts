@@ -181,7 +181,7 @@ describe("an address outside loopback", () => {
     expect(thrown).toBeInstanceOf(Failure);
     expect(thrown).toMatchObject({
       kind: "allow-host-missing",
-      message: "--host 0.0.0.0 needs --allow-host, as other machines can reach it",
+      message: "--host 0.0.0.0 requires --allow-host, because other machines can reach this address",
     });
   });
 

@@ -277,7 +277,7 @@ describe("a store", () => {
     };
     expect(await refused("--store", "postgres://u:s3cret@db.example/d")).toEqual([
       2,
-      expect.stringContaining("without its password"),
+      expect.stringContaining("the URL without the password"),
     ]);
     for (const address of ["libsql://db.example?authToken=s3cret", "mysql://u@db.example/d"]) {
       expect(await refused("keys", "list", "--store", address)).toEqual([

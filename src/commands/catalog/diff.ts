@@ -32,7 +32,7 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
     throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
   const now = context.host.now();
   if (since !== undefined && until !== undefined && until(now) < since(now))
-    throw contradiction("--since", "--until", "--until is the earlier time");
+    throw contradiction("--since", "--until", "--until is before --since");
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
   const valuesOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);

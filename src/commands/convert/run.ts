@@ -21,7 +21,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   const { out, rejects } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
   if (out === "-" && screen.isForProgram)
-    throw requiredOptionMissing("--json", "--out <file>, because the groups would go to stdout, too");
+    throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to stdout");
   if (out === "-" && host.terminal.stdout)
     throw refusedOnTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
   const outputs = { "--out ": out, "--receipt ": typed.receipt };

@@ -5,7 +5,7 @@ import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
@@ -57,7 +57,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
-    const fix = "reinstall rollcall on this machine, as its README says";
+    const fix = "reinstall rollcall on this machine, as the README describes";
     return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
@@ -77,7 +77,7 @@ export const checkSettings = async ({ context }: CheckContext): PendingResults =
   // Defaults are not checked: one is invalid only if the setting that it derives from is.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
-  const fix = "delete it from the file, unless a newer rollcall wrote it";
+  const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
   for (const name of unknown) found.push(warning("settings", `unknown setting ${name} in the profile ${profile}`, fix));
   for (const kind of ["settings", "credentials"] as const) {
     const check = `${kind} file`;
@@ -195,9 +195,9 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   const found = examined ?? (await ledger?.countRequests().finally(ledger.close));
   if (found === undefined) {
     if (isDatabase || config.canCreate(path))
-      return [ok("ledger", `none yet; the first log creates ${path}`, { path })];
+      return [ok("ledger", `none yet; the first \`rollcall log\` creates ${path}`, { path })];
     const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
-    return [error("ledger", "storage", `none yet, and ${path} cannot be created`, fix, { path })];
+    return [error("ledger", "storage", `none yet, and rollcall cannot create ${path}`, fix, { path })];
   }
   if (examined === undefined) return [ledgerFinding(`${path} answers`, found, { path })];
   const folder = config.findDataFolder(host);
@@ -206,7 +206,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   const { bytes, version, damages } = examined;
   const facts = { path, bytes, version };
   if (damages !== undefined && damages.length > 0) return [damagedFinding("ledger", damages, facts), ...modes];
-  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next log starts the ledger`, facts), ...modes];
+  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
   return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
@@ -231,14 +231,15 @@ const ledgerFinding = (
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
-    "list the requests of unknown outcome with `rollcall ledger status --all-destinations`, and resolve each with `rollcall ledger resolve`; or log with --on-unknown resend";
+    "list the requests of unknown outcome with `rollcall ledger status --all-destinations`, and resolve each with `rollcall ledger resolve`, or run the same `rollcall log` again with --on-unknown resend";
   return warning("ledger", message, fix, facts);
 };
 
 const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
-  const command = formatCommandLine(["mv", facts.path, "damaged.db"]);
-  const fix = `restore the file from a backup, or move it away, which forgets its content: \`${command}\``;
-  return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
+  const { path } = facts;
+  const command = formatCommandLine(["mv", path, `${path}.damaged`]);
+  const fix = `restore a backup, or move the file away (\`${command}\`) to start a new ${check} without its content`;
+  return error(check, "storage", `${path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
 export const checkStore = async ({ context, settings }: CheckContext): PendingResults => {

@@ -32,7 +32,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a missing or invalid setting.",
   invalid_input: "Invalid input. Nothing was sent.",
-  auth: "No credential, or the service refused it.",
+  auth: "A credential is missing, or the service refused it.",
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
   refused: "The service refused the request, or its answer does not match the API.",
   partial: "Only some groups were logged or converted. The rest was refused, rejected or not sent.",

@@ -30,7 +30,7 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
   const [entries, otherEntries] = [await entriesOf(filter), await entriesOf(otherDestinations)];
   const requests = pluralize(otherEntries.length, "request");
   if (otherEntries.length > 0)
-    screen.notice(`${requests} to other destinations or accounts not shown; show all with --all-destinations`);
+    screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
   await printEntries(context, typed, { entries, groups: null });
 };
 
@@ -97,7 +97,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
   }
   if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
-  const action = `forget ${pluralize(affected.length, "request")} (a rerun logs the groups again)`;
+  const action = `forget ${pluralize(affected.length, "request")} (a rerun then logs their groups again)`;
   if (affected.length > 0) await requireConfirmation(context, { action, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
@@ -110,7 +110,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
 export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
   const { limit, since, until, allDestinations } = typed;
   const [fromMs, toMs = Number.POSITIVE_INFINITY] = [since, until].map((time) => time?.(context.host.now()));
-  if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "the period is empty");
+  if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "--until is not after --since");
   const { entriesOf, filter } = await openLedger(context, typed, { toRead: true });
   const calls = (await entriesOf(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
@@ -199,7 +199,7 @@ const openLedger = async (
   if (location === undefined) throw failures.ledgerLocationMissing(false);
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (readsAllDestinations && !typed.allDestinations)
-    screen.notice("no URL is set, so requests to all destinations count");
+    screen.notice("no service URL is set, so requests to all destinations are included");
   const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {

@@ -172,5 +172,5 @@ export const openReporter =
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
   waiting: (file) => `waiting for ${file} to exist`,
   moved: (file) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
-  rewritten: (file) => `${file} was rewritten: rollcall sent all that it had read, and now reads it from its start`,
+  rewritten: (file) => `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
 };

@@ -66,7 +66,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   if (number !== undefined && host.terminal.stdout)
-    throw refusedOnTerminal("--body does not print", "redirect stdout, such as > body.json");
+    throw refusedOnTerminal("--body does not print", "redirect stdout with > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const options = { ...deliveryOptions(run), split: dataset.split ?? "", body };
   const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
@@ -191,7 +191,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
     onWait: (leaseMs) =>
-      screen.notice(`waiting for another run that logs the same model and split${formatLease(leaseMs)}`),
+      screen.notice(`waiting for another run that logs to the same model and split${formatLease(leaseMs)}`),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups, change } = progress;
       const waiting = change?.retry && connect.formatRetry(change.retry);

@@ -55,7 +55,7 @@ const offers = [
     options: `${filters} --max-age --offline`,
     note:
       "context_length and max_output_length are in tokens. created is in Unix seconds. pricing has decimal strings in " +
-      "US dollars PER TOKEN (image and request: each), but max_price is per MILLION tokens. A missing field means " +
+      "US dollars PER TOKEN (image: per image, request: per request), but max_price is per MILLION tokens. A missing field means " +
       "unknown, never zero. All filters must match.",
     listKey: "data",
   },

@@ -49,8 +49,8 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
   }
   const { written, read } = page.groups;
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
-  const invalid = groups.rejected === 0 ? "" : `, ${groups.rejected} invalid,`;
-  screen.notice(`wrote ${written} of ${pluralize(read, "group")}${invalid} to ${file} (${size})`);
+  const invalid = groups.rejected === 0 ? "" : `; ${pluralize(groups.rejected, "group is", "groups are")} invalid`;
+  screen.notice(`wrote ${written} of ${pluralize(read, "group")} to ${file} (${size})${invalid}`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
   if (written < read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);

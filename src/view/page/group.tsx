@@ -226,7 +226,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
           {common < messages && other !== undefined && (
             <p class="parts" style={{ visibility: compared ? "visible" : "hidden" }}>
               <ins>marked</ins> words differ from trajectory {other.at + 1}
-              {isMarkdownOn && ", but Markdown shows no marks"}
+              {isMarkdownOn && "; turn off Markdown to see the marks"}
             </p>
           )}
           <Conversation turns={turns ?? []} findings={findings} compared={compared} />

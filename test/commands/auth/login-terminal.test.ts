@@ -125,8 +125,8 @@ describe("rollcall auth login on a terminal", () => {
   });
 
   it.each([
-    ["Ctrl-D", "\x04", "missing key"],
-    ["an empty line", "\r", "missing key"],
+    ["Ctrl-D", "\x04", "no key was given"],
+    ["an empty line", "\r", "no key was given"],
     ["two lines", "first-1234\rsecond-1234\r", "it has more than one line"],
     ["an open second line", "first-1234\rsecond-1234", "it has more than one line"],
   ])("restores the terminal and saves nothing after %s", { tags: "slow" }, async (_, typed, said) => {

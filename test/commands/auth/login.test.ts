@@ -57,7 +57,7 @@ describe("rollcall auth login", () => {
     expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from(`anna:${key}`).toString("base64")}`);
     const log = await auth(`${login} --for log`, { stdin: "wk-log" });
-    expect(log.stderr).toContain("the key was not tested: only log accepts it");
+    expect(log.stderr).toContain("the key was not tested: only `rollcall log` sends it");
     expect(log.stderr).not.toContain("auth status --check");
     expect(log.stderr).toContain("next: `rollcall log <model-id> <file> --split <name>`");
     expect(saved("credentials.json")).toEqual({
@@ -84,9 +84,9 @@ describe("rollcall auth login", () => {
 
   it.each([
     ["login --no-check", key, "cannot ask for the key: standard input is not a terminal"],
-    ["login --with-token --no-check", "", "missing key"],
-    ["login --with-token --no-check", "\n", "missing key"],
-    ["login --with-token --no-check", "\n \r\n\n", "missing key"],
+    ["login --with-token --no-check", "", "no key was given"],
+    ["login --with-token --no-check", "\n", "no key was given"],
+    ["login --with-token --no-check", "\n \r\n\n", "no key was given"],
     ["login --with-token --no-check", "https://train.example", "it is a URL"],
     ["login --with-token --no-check", "export KEY=wk-1234", "it is a command or an assignment"],
     ["login --with-token --no-check", "two\nlines-1234", "it has more than one line"],

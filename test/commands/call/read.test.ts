@@ -223,7 +223,7 @@ describe("rollcall call read", () => {
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--json", "--concurrency", "2"]);
     expect([code, stdout]).toEqual([4, '{"calls":[{"id":"a"},{"id":"c"}]}\n']);
     expect(JSON.parse(stderr).error.message).toMatch(
-      /^cannot read 1 of 3 calls: b \(.*\(401\): expired\), and no more calls were requested$/,
+      /^cannot read 1 of 3 calls: b \(.*\(401\): expired\), and rollcall requested no more calls$/,
     );
   });
 

@@ -161,7 +161,7 @@ describe("rollcall catalog verify", () => {
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
     expect(today.stderr).toContain(
-      `found 1 error for the models in ${file}\nhint: silence its rule with --allow model-deprecated\n`,
+      `found 1 error for the models in ${file}\nhint: silence the rule with --allow model-deprecated\n`,
     );
     const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
     expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);
@@ -179,7 +179,7 @@ describe("rollcall catalog verify", () => {
     const { file, env } = await asking([entry("a")], now, now, now);
     await runHere(["catalog", "lock", "--file", file], { env });
     const { stdout } = await runHere(["catalog", "verify", "--file", file, "--json"], { env });
-    const advice = `${fix.replace("FILE", file)}, because no other model in the router catalog can replace it`;
+    const advice = `${fix.replace("FILE", file)}, because no other model in the router catalog can replace a`;
     expect(JSON.parse(stdout).problems).toMatchObject([{ rule, advice }]);
     const fixing = fix.startsWith("pass") ? ["verify", "--allow", rule] : ["lock"];
     expect((await runHere(["catalog", ...fixing, "--file", file], { env })).code).toBe(0);
@@ -229,7 +229,7 @@ describe("rollcall catalog verify", () => {
       await run("lock");
       return await run("verify", ["--report", "github"]);
     })();
-    expect(ran.stdout).toContain("can replace it for less");
+    expect(ran.stdout).toContain("can replace a at a lower price");
     expect(ran.stdout).toContain("use a, the cheapest replacement: 1 $/M in, 1 $/M out");
   });
 

@@ -75,7 +75,7 @@ describe("rollcall check", () => {
     expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
     writeFileSync(own ?? "", "<mine/>");
     for (const [file, why] of [
-      [own, "rollcall did not write its present content"],
+      [own, "its content is not from rollcall"],
       [bad, "both are the same file"],
     ] as const) {
       const before = readFileSync(file ?? "", "utf8");

@@ -20,8 +20,10 @@ describe("rollcall config", () => {
   it("names what is not a setting of this version", async () => {
     const { config, save } = openHome();
     save('{"profiles":{"default":{"split":"train","from_tomorrow":1}}}');
-    expect((await config("list")).stderr).toBe("note: unknown to this version, but kept: from_tomorrow\n");
-    expect((await config("export")).stderr).toBe("note: unknown to this version, so not exported: from_tomorrow\n");
+    expect((await config("list")).stderr).toBe("note: settings unknown to this version, but kept: from_tomorrow\n");
+    expect((await config("export")).stderr).toBe(
+      "note: settings unknown to this version, so not exported: from_tomorrow\n",
+    );
   });
 
   it("never prints a secret", async () => {

@@ -51,7 +51,7 @@ describe("rollcall log --follow", () => {
     const late = await follow(sink, fileWith(line(2)), ...soon, "--max-wait", "300ms", "--json").closed();
     expect([late.code, JSON.parse(late.stderr.trim().split("\n").at(-1) ?? "").error.retryable]).toEqual([11, true]);
     const other = follow(sink, fileWith(line(2)), ...soon);
-    await until(() => other.said.stderr.includes("waiting for another run that logs the same model and split"));
+    await until(() => other.said.stderr.includes("waiting for another run that logs to the same model and split"));
     waiting[0]?.end("{}");
     await until(() => sink.bodies.length === 2);
     waiting[1]?.end("{}");

@@ -222,7 +222,7 @@ describe("rollcall serve that cannot start", () => {
     [["--port", "http"], 'invalid --port "http": expected a whole number from 0 to 65535'],
     [["--allow-host", "http://a"], 'invalid --allow-host "http://a"'],
     [["--max-body-size", "large"], "large"],
-    [["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host"],
+    [["--host", "0.0.0.0"], "--host 0.0.0.0 requires --allow-host"],
     [["--host", "192.0.2.7", "--allow-host", "a"], "this machine does not have the address"],
     [["--base-url", "http://a.example"], "--base-url"],
   ])("exits with 2 for %j, and names the fault", async (args, said) => {
@@ -240,7 +240,7 @@ describe("rollcall serve that cannot start", () => {
     await service.ended;
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
-    expect(second).toContain("warning: other machines can reach 127.1, and the key is sent to it in plain text");
+    expect(second).toContain("warning: other machines can reach 127.1, and clients send the key to it in plain text");
     // The service answers only to the name, and the client sends a key over http if ROLLCALL_INSECURE_HTTP is set.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
