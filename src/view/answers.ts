@@ -106,7 +106,7 @@ export interface GroupRow extends GroupFacts {
   /** The group's name in the data, such as a task id. */
   readonly key: string | null;
   /** The start of the prompt, on one line; empty if there is none. */
-  readonly prompt: string;
+  readonly words: string;
   /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;
   readonly match?: SearchMatch | null;

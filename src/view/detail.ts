@@ -117,7 +117,7 @@ export const readGroupHead = (dataset: Dataset, group: number, groupBy: string |
   const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
   const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
   return {
-    prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
+    words: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
     key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
   };
 };

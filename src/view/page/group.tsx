@@ -44,13 +44,13 @@ export const Group = () => {
 type GroupProps = { readonly detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
-  const { group, of, key, prompt, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
+  const { group, of, key, words, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
   const { exceptions } = detail;
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
   const [isWhole, setWhole] = useState(false);
-  const shownPrompt = prompt.length > maxTitle ? `${prompt.slice(0, foldedTitle)}…` : prompt;
+  const shownWords = words.length > maxTitle ? `${words.slice(0, foldedTitle)}…` : words;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -73,8 +73,8 @@ const GroupView = ({ detail }: GroupProps) => {
         )}
       </NavigationBar>
       <h1>
-        {isWhole ? prompt : shownPrompt}{" "}
-        {shownPrompt !== prompt && (
+        {isWhole ? words : shownWords}{" "}
+        {shownWords !== words && (
           <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
             {isWhole ? "less" : "more"}
           </button>

@@ -60,9 +60,9 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
     return { name: key, class: className, cell, sort, order: isOn ? order : undefined };
   };
-  const promptCell = ({ group, prompt, match }: GroupRow) => (
+  const prompt = ({ group, words, match }: GroupRow) => (
     <div class="prompt">
-      <a href={linkTo({ ...query, group: group + 1 })}>{prompt === "" ? <i>no prompt</i> : prompt}</a>
+      <a href={linkTo({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
       {match && <Snippet match={match} />}
     </div>
   );
@@ -70,7 +70,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   const split = { name: "split", class: "n", cell: (row: GroupRow) => row.logged?.split };
   return [
     column("group", ({ group }) => formatCount(group + 1)),
-    { name: "prompt", class: "words", cell: promptCell },
+    { name: "prompt", class: "words", cell: prompt },
     column("mean", ({ mean }) => <Reward value={mean} />),
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     column("spread", ({ spread }) => formatMeasure(spread)),
