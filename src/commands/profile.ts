@@ -33,7 +33,7 @@ const use = command({
   run: async (context, { name }) => {
     const { screen, host } = context;
     await saved.useProfile(context, name);
-    screen.notice(`rollcall now uses the profile ${name}`);
+    screen.notice(`commands now use the profile ${name}`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
     if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
@@ -61,7 +61,7 @@ const remove = command({
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
-    if (wasInUse) screen.notice("rollcall now uses the profile default");
+    if (wasInUse) screen.notice("commands now use the profile default");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
   },
 });

@@ -134,7 +134,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
       const allSteps = stepsOf(value);
       if (allSteps.some(replacesContext)) {
         run.note(
-          "a summary or an edit replaced the context, so later turns follow messages that the model no longer saw",
+          "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
       }
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;

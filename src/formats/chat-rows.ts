@@ -139,7 +139,7 @@ export const messageRows = (path: Path): Format => {
     const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
     if (pythonMessages.test(value?.text ?? ""))
       throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
-    const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `paths of lists: ${formatList(lists, 4)}`})`;
+    const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
     const fault = value === undefined ? "is missing" : "is not a list";
     throw new ConversionError(name === "messages" ? `${name} ${fault}` : found, value ?? row);
   };

@@ -190,5 +190,5 @@ const describeNumbers = (record: Value, path: Path): string => {
   const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
   if (named.length === 0) return "the record has no numbers";
-  return `paths of ${isOfList ? "lists of numbers" : "numbers"}: ${formatList(named, maxNamedPaths)}`;
+  return `the record has ${isOfList ? "lists of numbers" : "numbers"} at ${formatList(named, maxNamedPaths)}`;
 };

@@ -31,7 +31,9 @@ export const invalidInput = (
   const rules = problems.counts.flatMap(({ rule, severity, count }) =>
     severity === "error" ? `${count} ${rule}` : [],
   );
-  const message = `the input has ${problems.errors} errors (${rules.join(", ")})${isSending === true ? ", so nothing was sent" : ""}`;
+  const reason = valid === 0 ? ", and no group is valid" : "";
+  const end = isSending === true ? `${reason}, so nothing was sent` : "";
+  const message = `the input has ${problems.errors} errors (${rules.join(", ")})${end}`;
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 

@@ -131,7 +131,7 @@ const columnOptions = (found: ReturnType<typeof findColumns>, hasReward = false)
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
   const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
   const quoted = names.map((name) => formatCommandLine([name]));
-  const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(quoted)})`;
+  const remark = ` (first replace each name that ends in _COLUMN; the columns are ${formatList(quoted)})`;
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };
 

@@ -152,7 +152,10 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   throw invalidOptionValue({
     option: "--fields",
     value: name,
-    wanted: known.length === 0 ? "the names of keys in the output" : `names such as ${known.slice(0, 5).join(", ")}`,
+    wanted:
+      known.length === 0
+        ? "the names of keys in the output"
+        : `names of columns: ${known.slice(0, 5).join(", ")}${known.length > 5 ? ", …" : ""}`,
     suggestion: findNearest(name, known),
   });
 };

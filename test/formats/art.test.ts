@@ -271,7 +271,7 @@ describe("a Parquet file of ART", () => {
       "art",
     ]);
     expect(code).toBe(3);
-    expect(stderr).toContain("(a page of the column format_version claims more values than its 1");
+    expect(stderr).toContain("(a page of the column format_version claims more values than the column has (1)");
     const many = parquetOf([rowOf(0, 0)], { page: { values: 2 ** 24 }, declaredValues: 2n ** 24n });
     expect((await convertFile(many, ["--from", "art"])).stderr).toMatch(
       /a row group claims 16777221 values in \d+ bytes/,
@@ -303,7 +303,7 @@ describe("a Parquet file of ART", () => {
     const file = parquetOf([rowOf(0, 0)], { page: { values: 1, ...page } });
     const { code, stderr } = await convertFile(file, ["--from", "art"]);
     expect(code).toBe(3);
-    expect(stderr).toContain(`(a run of a page claims ${claimed} values, and the page has 1`);
+    expect(stderr).toContain(`(a run of a page claims ${claimed} values, but the page has 1`);
   });
 
   it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {

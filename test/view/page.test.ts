@@ -124,6 +124,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.goto("about:blank");
       await page.goto(`${served.url}/${addressOf(query)}`);
       await page.locator(last).first().waitFor();
+      await expect.poll(async () => await page.getByText("reading…").count()).toBe(0);
       await record(JSON.stringify(query).replaceAll(folder, "run"), part);
     }
     await typed(page, "?");

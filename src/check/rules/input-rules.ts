@@ -39,8 +39,8 @@ export const inputRules = {
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files of ${format} lack some tokens or turns`,
-    advice: "pass --lossy to convert the files without the missing tokens and turns",
-    why: "Files of this format contain decoded text. It lacks special tokens and turns, so a trainer does not see what the model sampled.",
+    advice: "pass --lossy to convert the files although tokens or turns are missing",
+    why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
   }),
   "group-scattered": error<{ id: string; line: number }>({
@@ -55,8 +55,8 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
-      `fix or delete ${place} before you log the group, because a later fix changes the group and logs it a second time`,
-    why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, the line may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
+      `fix or delete ${place} before you log the group, because rollcall logs the group a second time if you fix the line later`,
+    why: "A line whose group is unknown may belong to an adjacent group. If the lines of some group are scattered over the input, it may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
@@ -67,7 +67,7 @@ export const inputRules = {
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
-    message: ({ key }) => `no trajectory has the group key ${key} at the top level or in metadata`,
+    message: ({ key }) => `no trajectory has the group key \`${key}\` at the top level or in metadata`,
     redactedMessage: "no trajectory has the group key",
     advice: ({ others }) =>
       others.length === 0
@@ -86,7 +86,7 @@ export const inputRules = {
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
     message: ({ key, other }) =>
-      `the key ${key} has another value in ${other}, and one request cannot have both values`,
+      `the key \`${key}\` has another value in ${other}, and one request cannot have both values`,
     redactedMessage: "a key of the request has another value elsewhere, and one request cannot have both values",
     advice: "log the requests separately, each from its own file",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
@@ -193,7 +193,7 @@ export const runRules = {
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
-    why: "rollcall keeps only the first problems of each rule, and counts the others.",
+    why: "For each rule, rollcall lists only the first errors and counts the others. All errors of this group were only counted.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "logged-before": warning<{ groups: number; at: string }>({

@@ -62,7 +62,7 @@ export const typeRules = {
     example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
-    message: ({ key }) => `the key ${key} is repeated, but JSON readers keep only one of its values`,
+    message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
     why: "JSON readers keep one value of a repeated key, so the trajectories or the split in its other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
@@ -123,7 +123,8 @@ export const trainingRules = {
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
-    message: ({ key }) => `the trajectory has the key ${key}, but its reward counts as for a complete rollout`,
+    message: ({ key }) =>
+      `the trajectory has the key \`${key}\`, but its reward counts as if the rollout were complete`,
     advice:
       'if the rollout failed, replace the trajectory with a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; otherwise move the key to metadata',
     why: "A rollout is a trajectory with a reward, or an exception without a reward. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the mean of its group.",
@@ -278,7 +279,7 @@ export const trainingRules = {
   }),
   "no-sampled-turns": warningOfWhole<{ all: boolean }>({
     message: ({ all }) =>
-      `${all ? "no trajectory has a choice" : "the trajectory has no choice"}, so a trainer finds no sampled turn`,
+      `${all ? "no turn is recorded as a choice" : "no turn of the trajectory is recorded as a choice"}, so a trainer finds no sampled turn`,
     advice:
       'write each sampled turn as a choice: {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", …}}',
     why: "Trainers learn from sampled turns, which are recorded as choices. A message is part of the prompt, even a message of the assistant.",

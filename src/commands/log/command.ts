@@ -16,10 +16,7 @@ const wholeFileOptions = [
 
 const options = {
   split: cli.text("data split, such as train; required unless the settings have one", "name"),
-  batch: cli.text(
-    "name of the training step, such as step-17; groups already logged in this batch are skipped",
-    "name",
-  ),
+  batch: cli.text("name of the training step, such as step-17; a group is logged once in each batch", "name"),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {

@@ -323,7 +323,12 @@ export const checkFields = (command: string, fields: readonly string[]): void =>
   const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
   if (unknown === undefined) return;
-  throw wrongValue("--fields", unknown, `names such as ${known.slice(0, 5).join(", ")}`, findNearest(unknown, known));
+  throw wrongValue(
+    "--fields",
+    unknown,
+    `names of keys: ${known.slice(0, 5).join(", ")}, …`,
+    findNearest(unknown, known),
+  );
 };
 
 export const documentSchema = ({ name, about: description, schema }: Output) =>

@@ -34,7 +34,7 @@ describe("rollcall profile", () => {
     expect(await run("profile delete work --yes")).toEqual({
       code: 0,
       stdout: "",
-      stderr: "note: deleted the profile work\nnote: rollcall now uses the profile default\n",
+      stderr: "note: deleted the profile work\nnote: commands now use the profile default\n",
     });
     for (const name of ["settings.json", "credentials.json"])
       expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);
