@@ -109,8 +109,10 @@ describe.concurrent("a signal", () => {
 
   it("ends an evaluation of --where", async (context) => {
     const { place } = await openPlace(context, {});
-    const slow = linesOf(`{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60)}!"}],"reward":1}`);
-    const child = place.start([place.write("a.jsonl", slow), "--where", "messages[0].content.matches('^(a+)+$')"]);
+    const slow = `{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60)}!"}],"reward":1}`;
+    // Each trajectory adds a millisecond to the time limit, which a slow machine must not reach before the signal.
+    const group = linesOf(`{"trajectories":[${Array.from({ length: 10_000 }, () => slow).join(",")}]}`);
+    const child = place.start([place.write("a.jsonl", group), "--where", "messages[0].content.matches('^(a+)+$')"]);
     const ended = endOf(child).then(documentsOf);
     await pause(1200);
     child.kill("SIGINT");
