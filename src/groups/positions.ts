@@ -35,12 +35,15 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
-  let bytes: Buffer | undefined;
+  const openPart = () => {
+    const bytes = readPartStart({ source, part });
+    return { root: readRoot(bytes), places: new PositionCounter({ bytes, start, line, unitsBefore }) };
+  };
+  let opened: ReturnType<typeof openPart> | undefined;
   const locate = (path: Path): ProblemLocation => {
-    bytes ??= readPartStart({ source, part });
-    const root = readRoot(bytes);
-    const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
-    return { file, ...new PositionCounter({ bytes, start, line, unitsBefore }).of(at), path };
+    opened ??= openPart();
+    const { root, places } = opened;
+    return { file, ...places.of(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
   };
   return (path) => {
     if (origin !== undefined) return { file, line, path };
