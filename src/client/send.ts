@@ -25,8 +25,9 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   return (reason: string, retry: Retry): void => {
     // Requests in parallel fail for the same reason, which is announced once.
     const key = `${retry.attempt} ${reason}`;
-    if ((retry.attempt > 3 || retry.waitMs >= 1000) && !announced.has(key)) onRetry?.(reason, retry);
+    if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;
     announced.add(key);
+    onRetry?.(reason, retry);
   };
 };
 

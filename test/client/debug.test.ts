@@ -89,4 +89,15 @@ describe("the notice about a retry", () => {
     await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
     expect(notices).toEqual([["the service answered 503, 3 times", { attempt: 4, waitMs: 1000, leftMs: 58_250 }]]);
   });
+
+  it("appears for a long wait after a short wait for the same reason", async () => {
+    const notices: unknown[] = [];
+    const models = { answer: json({ data: [] }) };
+    const busy = { status: 503, headers: { "Retry-After": "40" } };
+    const server = await scriptedServer([{ answer: { status: 503 } }, models, { answer: busy }, models]);
+    const { client } = clientAt(server.url, { onRetry: (...notice) => notices.push(notice) });
+    await client.send(listModels, list);
+    await client.send(listModels, list);
+    expect(notices).toEqual([["the service answered 503", { attempt: 2, waitMs: 40_000, leftMs: 20_000 }]]);
+  });
 });
