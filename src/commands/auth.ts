@@ -20,9 +20,9 @@ const login = command({
   about: "save a key in the profile, and the URLs, project and providers given as options",
   options: {
     for: useOption("save the key for one use"),
-    username: text("user name for call read (default: api)", "name"),
-    "analysis-provider": text("save the provider of catalog analysis", "name"),
-    "router-provider": text("save the provider of catalog router", "name"),
+    username: text("user name for `rollcall call read` (default: api)", "name"),
+    "analysis-provider": text("save the provider for `rollcall catalog analysis`", "name"),
+    "router-provider": text("save the provider for `rollcall catalog router`", "name"),
     "with-token": flag("read the key from stdin"),
     "no-check": flag("do not test the key"),
   },
