@@ -7,7 +7,7 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and indexes in lists; negative indexes count from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` is the path up to the missing step, `near` a similar path, `there` the available keys or the value's kind. */
+/** `at` ends with the missing step. `near` is a similar path, `there` the keys, indexes or kind of the value above. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 

@@ -64,7 +64,7 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   }
   for (const { name, change, value: read } of catalogFields) {
     if (change === undefined || change === "price") continue;
-    const value = read({ listed: { entry: model } });
+    const value = read({ catalogEntry: { entry: model } });
     const fact = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
     // Assumed: 0 and "" mean "not stated".
     const isStated = fact !== 0 && fact !== "" && !(change === "countries" && Array.isArray(fact) && fact.length === 0);

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
-type FieldRow = Readonly<{ model?: { value: ServiceObject }; listed?: { entry: CatalogModel } | undefined }>;
+type FieldRow = Readonly<{ model?: { value: ServiceObject }; catalogEntry?: { entry: CatalogModel } | undefined }>;
 
 interface FieldOptions {
   readonly rank: number;
@@ -23,7 +23,7 @@ type FieldColumn = ReturnType<typeof field>;
 
 /** Creates the column of a field that a service may omit or send in another type (`Column` of the output). */
 const field = (name: string, options: FieldOptions) => {
-  const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...display } = options;
+  const { of = ({ catalogEntry }: FieldRow) => catalogEntry?.entry[name], heading = name, print, ...display } = options;
   return {
     name,
     heading,
@@ -119,7 +119,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
     heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,
     rank: rank ?? (isPerToken ? 17 : 18),
     align: "decimal",
-    of: ({ listed }) => statedPrices(listed?.entry.pricing).get(name),
+    of: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
     /** An invalid price with digits is marked, because it could be mistaken for a price. */
     print: (value, spelled) => {
       const text = typeof value === "string" ? value : spelled();
@@ -150,8 +150,8 @@ export const catalogFields: readonly FieldColumn[] = [
   field("datacenters.country_code", {
     heading: "countries",
     rank: 9,
-    of: ({ listed }) => listCountries(listed?.entry) ?? listed?.entry.datacenters,
-    print: (_, spelled, { listed }) => listCountries(listed?.entry)?.join(", ") ?? spelled(),
+    of: ({ catalogEntry }) => listCountries(catalogEntry?.entry) ?? catalogEntry?.entry.datacenters,
+    print: (_, spelled, { catalogEntry }) => listCountries(catalogEntry?.entry)?.join(", ") ?? spelled(),
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),

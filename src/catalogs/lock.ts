@@ -52,7 +52,7 @@ const toStatedFact = (fact: unknown): unknown => {
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    // zod reads no member of this name.
+    // zod drops this key, so a model with only this price would get an empty `pricing`.
     const value = name === "__proto__" ? undefined : prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
@@ -70,10 +70,10 @@ const lockKey = "rollcall_lock";
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
-  const locate = (at: number) => ({ file, ...locateOffset(bytes, at) });
+  const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
   const root = readRoot(bytes);
   if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
-  const positionAt = (at: JsonValue) => locate(spanOf(at).start);
+  const positionAt = (json: JsonValue) => locate(spanOf(json).start);
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
   if (version === undefined) throw invalidLock("it is not a lock file", false, positionAt(root));
@@ -86,12 +86,12 @@ export const readLock = (file: string) => {
     const modelValue = values[model] ?? listValue;
     return positionAt(findAt(modelValue, path) ?? modelValue);
   };
-  const models = list.map((model: unknown, at) => {
+  const models = list.map((model: unknown, index) => {
     const { data, error } = LockedModel.safeParse(model);
     if (data !== undefined) return data;
     const key = String(error.issues[0]?.path[0]);
     const path = getValue(model, [key]) === undefined ? [] : [key];
-    throw invalidLock(`invalid ${["models", at, ...path].join(".")}`, true, positionOf(at, path));
+    throw invalidLock(`invalid ${["models", index, ...path].join(".")}`, true, positionOf(index, path));
   });
   return { file, models, positionOf };
 };

@@ -9,7 +9,7 @@ import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A row has a model that can be called (interface 2.3), an entry or both. */
-export type CatalogRow = Readonly<{ model?: ReplyEntry; listed?: CatalogEntry | undefined }>;
+export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
 
 export const groupById = <Value>(
   values: readonly Value[],
@@ -32,26 +32,26 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): r
   return models.entries.flatMap((model): readonly CatalogRow[] => {
     const id = textOf(model.value.id);
     const matching = id === undefined ? undefined : byId.get(id);
-    return matching?.map((listed) => ({ model, listed })) ?? [{ model }];
+    return matching?.map((catalogEntry) => ({ model, catalogEntry })) ?? [{ model }];
   });
 };
 
-/** A model without an entry has only an id, so it matches no filter but a pattern. */
+/** A model without an entry has only an id, so it can match a pattern, but no other filter. */
 export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
   const matches = createMatcher(filter, now);
   const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
-  return ({ model, listed }) =>
-    listed === undefined ? matchesId({ id: textOf(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
+  return ({ model, catalogEntry }) =>
+    catalogEntry ? matches(catalogEntry.entry) : matchesId({ id: textOf(model?.value.id) ?? "", name: "" });
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
   const start = JSON.stringify({ catalogs, data: [] }).slice(0, -2);
-  const pieces = rows.flatMap(({ model, listed }, at) => [
+  const pieces = rows.flatMap(({ model, catalogEntry }, at) => [
     at === 0 ? "{" : ",{",
     ...(model === undefined ? [] : ['"model":', model.raw, ","]),
-    `"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`,
-    listed?.raw ?? "null",
+    `"catalog":${JSON.stringify(catalogEntry?.catalog ?? null)},"entry":`,
+    catalogEntry?.raw ?? "null",
     "}",
   ]);
   return Buffer.concat([start, ...pieces, "]}"].map((piece) => Buffer.from(piece)));

@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const bytes = block.text.bytes.subarray(start, end);
-    // The problem of a broken record was already reported, by the conversion or before a selection such as `--where`.
+    // `origin` exists after a conversion or a selection such as `--where`, which reported the broken records already.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -85,12 +85,12 @@ export class Scan {
     let faultAt = 0;
     if (!isBroken && isUnclean) {
       faultAt = findInvalidByte(bytes);
-      this.#reportAt(block, start + faultAt)("not-utf-8", undefined);
+      this.#reporterAt(block, start + faultAt)("not-utf-8", undefined);
     } else if (!isBroken) {
       const syntaxFault = fault();
       faultAt = syntaxFault.at - start;
       // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reportAt(block, hasLeadingKey(bytes, faultAt) ? start : syntaxFault.at);
+      const report = this.#reporterAt(block, hasLeadingKey(bytes, faultAt) ? start : syntaxFault.at);
       if (syntaxFault.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
       else reportFault(bytes, { fault: syntaxFault.fault, at: faultAt }, report);
     }
@@ -103,7 +103,7 @@ export class Scan {
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole({ start, end, last });
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
-    if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", undefined);
+    if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
     else this.found.problems.report("document-too-long", undefined, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
@@ -119,14 +119,14 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // `content` may be invalid now, because the reader has moved the text, and may have replaced its memory.
+    // A read can invalidate `content`, because it moves the text, and replaces the reader's memory if the memory grows.
     const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const block = { text, reader, start: origin.start, places: new PositionCounter({ ...origin, bytes: text.bytes }) };
     this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
   }
 
-  #reportAt(block: Block, at: number): Reporter {
+  #reporterAt(block: Block, at: number): Reporter {
     const { name: file } = this.#source;
     return (rule, data) => this.found.problems.report(rule, data, () => ({ file, ...block.places.of(at), path: [] }));
   }
@@ -200,7 +200,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans a long array with only some elements in memory. Returns false, and adds nothing, if it is not an array. */
+/** Scans a long array with few elements in memory. Returns false, and adds nothing, if it is not a valid array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

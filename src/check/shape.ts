@@ -35,21 +35,21 @@ export const describeValue = (text: JsonTable, node: number): string => {
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Computes facts from the shape of an object: its keys, the kinds of its values, and registered strings (roles). */
+/** Computes facts from the shape of an object: its keys, the kinds of its values, and its role (`shapeTexts`). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value): Value => value;
 
-interface ValueLayout {
+interface Layout {
   /**
-   * By slot, the words of the table from the object to the key's last value; 0 if absent. After a value with arrays,
-   * words are counted from the end of that value, because its number of nodes varies.
+   * By slot, the number of `JsonTable.words` from the object's node to the node of the key's last value; 0 if absent.
+   * After a value with arrays, it starts at the end of that value, because the number of the value's nodes varies.
    */
   readonly distances: Int32Array;
   /** By slot, the number of preceding values with arrays. */
   readonly arraysBefore: Uint8Array;
   /** Distance of each value that is or contains an array, from the object or the end of the previous such value. */
-  readonly openDistances: readonly number[];
+  readonly arrayDistances: readonly number[];
   /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
   readonly repeats: number;
 }
@@ -67,12 +67,12 @@ export class Shape<Name extends string, Facts> {
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables with the same `#shapeSource`. */
-  #knownShapes: ({ readonly layout: ValueLayout; readonly facts: Facts } | undefined)[] = [];
-  /** `JsonTable.shapes` of the known shapes. */
+  /** By shape number, for tables whose `shapes` is `#shapeSource`. */
+  #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
+  /** The `JsonTable.shapes` that gives the numbers of `#knownShapes` their meaning. */
   #shapeSource: object | undefined;
   #object = 0;
-  #layout: ValueLayout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), openDistances: [], repeats: 0 };
+  #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
 
   constructor(names: readonly Name[], deriveFacts: DeriveFacts<Name, Facts>) {
     this.names = names;
@@ -81,7 +81,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Returns the facts of an object, whose values `at` then finds. */
+  /** Returns the facts of an object. After that, `at` and `hasDuplicate` refer to this object. */
   read(text: JsonTable, object: number): Facts {
     const known = text.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);
@@ -92,12 +92,12 @@ export class Shape<Name extends string, Facts> {
 
   /** Returns the node of the value of a slot in the object read last; 0 if absent. */
   at(text: JsonTable, slot: number): number {
-    const { distances, arraysBefore, openDistances } = this.#layout;
+    const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
     let from = this.#object;
     const count = arraysBefore[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (openDistances[before] ?? 0));
+    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (arrayDistances[before] ?? 0));
     return from + distance;
   }
 
@@ -108,7 +108,7 @@ export class Shape<Name extends string, Facts> {
   #deriveShape(text: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
     const arraysBefore = new Uint8Array(this.names.length + 1);
-    const openDistances: number[] = [];
+    const arrayDistances: number[] = [];
     let repeats = 0;
     let from = object;
     for (let key = object + nodeSize; key < json.nodeAfter(text, object); key = json.nodeAfter(text, key + nodeSize)) {
@@ -116,12 +116,12 @@ export class Shape<Name extends string, Facts> {
       const slot = this.#slotOf[json.keyIdOf(text, key)] ?? 0;
       if (distances[slot] !== 0) repeats |= 1 << slot;
       distances[slot] = value - from;
-      arraysBefore[slot] = openDistances.length;
+      arraysBefore[slot] = arrayDistances.length;
       if (!hasArray(text, value)) continue;
-      openDistances.push(value - from);
+      arrayDistances.push(value - from);
       from = json.nodeAfter(text, value);
     }
-    const layout = { distances, arraysBefore, openDistances, repeats };
+    const layout = { distances, arraysBefore, arrayDistances, repeats };
     this.#object = object;
     this.#layout = layout;
     const kindsByName = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));

@@ -6,7 +6,7 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Receives a problem of a value at the path `steps` below the node. The value can be absent. */
+/** Receives a problem of the node, or of the value at the path `steps` from it. That value can be absent. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 /** Reports problems of a value; true if the value is valid, perhaps with warnings. */
@@ -45,7 +45,7 @@ export const defineObjectType = <Name extends string, More>(
     if ((kind & takes & ~absentOrNull) !== 0) further?.(text, node, report);
     if ((kind & takes) !== 0) return;
     if (node > 0) return void reportWrongType(text, { node, field, wanted }, report);
-    // For an object that is not a trajectory, only the missing messages are reported.
+    // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
     if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
     const instead = () => hintForMissingField(field, parseNode(text, object), isElement(text, startOf(text, object)));
     report("missing-field", { field, instead }, object, field);
@@ -76,7 +76,7 @@ export const reportWrongType = (
   return false;
 };
 
-/** Kind of the elements of a list, and the rule for other elements. Without a rule, they violate the field's type. */
+/** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>[<index>]`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 /** Reports elements of another kind; true if there are none. */

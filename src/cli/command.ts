@@ -6,7 +6,7 @@ export interface Command {
   /** Such as `catalog diff`; empty for the program. */
   readonly words: string;
   readonly about: string;
-  /** A shorter `about` for the help of the noun above. */
+  /** A shorter `about` for the list of commands in the parent's `-h`. */
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
@@ -33,7 +33,7 @@ interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above ext
   run?(context: Context, typed: Values<Args & Options & Above>, program: Program): Promise<void>;
 }
 
-/** Defines a command. The kinds of its arguments and options give `run` the types of the typed values. */
+/** Defines a command. The kinds of its arguments and options determine the type of `typed`, a parameter of `run`. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,

@@ -12,7 +12,7 @@ export interface Kind<Value> {
   readonly default?: string;
   readonly required?: boolean;
   readonly short?: string;
-  /** Heading in the help. `-h` only names the options of a group. */
+  /** Heading in the help. `-h` lists the options of a group without descriptions. */
   readonly group?: string;
   /** Another option, without dashes, that must be given too. */
   readonly needs?: string;
@@ -70,7 +70,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (value !== undefined && value !== null) return value;
-    // A defect, because `check` refuses missing arguments.
+    // A defect, because `validateArgv` in `argv.ts` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });
@@ -78,9 +78,9 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
 /** A whole number. @param wanted the description of the number in failures */
 export const count = (
   about: string,
-  { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
+  { placeholder = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
 ): Kind<number | undefined> =>
-  custom(about, value, (word, name) => {
+  custom(about, placeholder, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === 999_999_999 ? `of at least ${min}` : `from ${min} to ${max}`;
@@ -88,7 +88,10 @@ export const count = (
   });
 
 export const port = (defaultPort: string): Kind<number> =>
-  withDefault(count("port to listen on; 0 picks a free one", { value: "number", least: 0, most: 65_535 }), defaultPort);
+  withDefault(
+    count("port to listen on; 0 picks a free one", { placeholder: "number", least: 0, most: 65_535 }),
+    defaultPort,
+  );
 
 export const choice = <const Word extends string>(
   about: string,

@@ -1,4 +1,4 @@
-/** Sends one request with undici. Until undici reads the last byte of the body, the service cannot have all of it. */
+/** Sends one request with undici. `isBodySent` is false until undici reads the last byte of a streamed body. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
@@ -171,8 +171,9 @@ export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
    * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the
-   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT, CUT_HEADERS (cut within the headers, or by undici
-   * after an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection ended early), CUT_HEADERS (the same
+   * within the headers, also if undici ended it after an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the
+   * request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;
   readonly status: number | undefined;

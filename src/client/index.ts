@@ -10,7 +10,7 @@ export const loadDownloads = () => import("./download.ts");
 
 export interface ClientOptions {
   readonly host: Host;
-  /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
+  /** The base URL of the endpoints with this `host`, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
   /** Returns how to set the URL of a host: a command, a variable or an option. */
   readonly toUrlChange: (host: EndpointHost, url: string) => string;

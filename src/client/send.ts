@@ -9,8 +9,9 @@ import * as failures from "./failures.ts";
 import type { Attempt, ClientOptions, Reply, Retry, StreamedBody } from "./index.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./request.ts";
 
-/** Longest silence of a read, and of a log, which is longer because the service computes metrics (guarantees.md). */
+/** Longest silence of a read (guarantees.md). */
 export const readSilenceMs = 30_000;
+/** Longest silence of a log, which is longer because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
 /** Limit for the reply to a log after the last piece of the body, as a multiple of the longest silence. */

@@ -57,7 +57,7 @@ const login = command({
   },
 });
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved true if earlier questions saved the key */
+/** Tests a key. Warns if the answer is unclear. @param isSaved true if the key was saved after an earlier answer */
 const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolean) => {
   const [{ settings }, targets] = [plan, plan.findTargets()];
   const uses = targets.map((target) => target.use);
@@ -103,7 +103,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The states of a key in JSON, and their texts in tables. `unclear`: the reply does not show which. */
+/** The results of testing a key (`check` in JSON), and their texts in tables. `unclear`: no reply shows the result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

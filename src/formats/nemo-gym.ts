@@ -31,8 +31,8 @@ export const nemoGym: Format = {
 };
 
 const openRows = (run: FormatRun): Converter => {
-  /** The position at which each rollout succeeded or, if it did not succeed, first failed. */
-  const firstResults = new Map<string, string>();
+  /** The place of each rollout's success, or of its first failure. Places also match if a record is converted again. */
+  const usedPlaces = new Map<string, string>();
   return {
     convert: (record) => {
       const { value, file, position } = record;
@@ -46,12 +46,12 @@ const openRows = (run: FormatRun): Converter => {
       const rollout = value.get("_ng_rollout_index");
       const id = rollout === undefined ? place : `${group} ${rollout.raw}`;
       if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) {
-        firstResults.set(id, place);
+        usedPlaces.set(id, place);
         return [trajectoryOf(run, value)];
       }
-      const first = firstResults.get(id) ?? place;
-      firstResults.set(id, first);
-      if (first !== place) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
+      const used = usedPlaces.get(id) ?? place;
+      usedPlaces.set(id, used);
+      if (used !== place) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
       return [{ exception: buildFailure(value) }];
     },
   };
@@ -80,14 +80,14 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
 
 /** Returns the key of a group, which includes the file, because task indexes of runs are independent. */
 const groupOf = ({ value, file }: SourceRecord): string => {
-  const run = file.replace(failureFiles, "");
+  const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
-  if (task !== undefined) return JSON.stringify([run, task.raw]);
+  if (task !== undefined) return JSON.stringify([mainFile, task.raw]);
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
   if (prompt === undefined)
     throw new ConversionError("_ng_task_index and the prompt are missing, so the group is unknown", value);
-  return JSON.stringify([run, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
+  return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];

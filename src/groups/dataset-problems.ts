@@ -219,7 +219,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): 
     reportedFile = file;
     if (isOfAll) {
       // No group has the data, so no group would be left.
-      problems.breakWholeInput(rule);
+      problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }

@@ -94,14 +94,14 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // The user replaces the model, and the split if the input has none.
+  // `my-model` is a placeholder for the user to replace, and so is `train` if the input has no split.
   const split = dataset.split ?? "train";
   const log = ["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter];
   // Other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** For its row, a group of up to `maxUsualBytes` is read whole. Of a larger group, only the start is read. */
+/** For its row in the table, a group of up to `maxUsualBytes` is read whole, and of a larger group only the start. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;

@@ -1,4 +1,4 @@
-/** The query in the page's URL, which selects the view. The server answers it or, in an exported page, the page. */
+/** The query in the page's URL, which selects the view. The server, or an exported page itself, answers the query. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
@@ -35,7 +35,7 @@ const Query = z.readonly(
     text,
     /** Only groups with a trajectory that matches this CEL expression (that of `--where`). */
     where: text,
-    /** Shows the problems of the rule, or of all rules if it is `any`. */
+    /** The rule whose problems are shown, or `any` for all rules. Independent of `rule`, which selects groups. */
     problems: text,
     /** The number of the shown group, from 1. */
     group: ordinal,

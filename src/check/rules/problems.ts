@@ -69,7 +69,8 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  breakWholeInput(name: RuleName): void {
+  /** Declares that errors of the rule concern the whole input. */
+  addInputRule(name: RuleName): void {
     this.#inputRules.add(name);
   }
 
@@ -122,12 +123,12 @@ export class Problems {
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? order.size;
-    // A name can end in the number of a row or of an archive's member. The first collator takes 15 ms.
-    let names: Intl.Collator | undefined;
+    // Numeric, because a name can end in the number of a row or member. Created only if needed, because it takes 15 ms.
+    let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => {
       if (a === b) return 0;
-      names ??= new Intl.Collator("en", { numeric: true });
-      return names.compare(a, b);
+      collator ??= new Intl.Collator("en", { numeric: true });
+      return collator.compare(a, b);
     };
     const byPosition = (a: Problem, b: Problem) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
     const problems = [...this.#byRule.values()].flatMap(({ stored }) => stored);

@@ -15,21 +15,22 @@ export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0):
   const [id, ...others] = fields.map((field): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
-    return { ...column, tag: ({ listed }) => listed && tagDeprecation(catalogs.deprecationDay(listed.entry), now) };
+    const tag = ({ catalogEntry: one }: Row) => one && tagDeprecation(catalogs.deprecationDay(one.entry), now);
+    return { ...column, tag };
   });
   if (id === undefined) return [];
   if (!isJoined) return [id, ...others];
   const eitherId: Column<Row> = {
     ...id,
-    cell: (row, spelled) => (row.listed === undefined ? spellModelId(row) : id.cell(row, spelled)),
-    value: (row) => (row.listed === undefined ? spellModelId(row) : id.value(row)),
+    cell: (row, spelled) => (row.catalogEntry === undefined ? spellModelId(row) : id.cell(row, spelled)),
+    value: (row) => (row.catalogEntry === undefined ? spellModelId(row) : id.value(row)),
   };
   const catalog: Column<Row> = {
     name: "catalog",
     heading: "catalog",
     rank: 0,
-    cell: ({ listed }) => listed?.catalog ?? "none",
-    value: ({ listed }) => listed?.catalog,
+    cell: ({ catalogEntry }) => catalogEntry?.catalog ?? "none",
+    value: ({ catalogEntry }) => catalogEntry?.catalog,
   };
   if (of === "all") return [eitherId, catalog, ...others];
   // The id is already the first column.

@@ -39,7 +39,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   ]);
   source.checkFilterWords(typed, listed);
   const allRows =
-    models === undefined ? listed.map((one): Row => ({ listed: one })) : catalogs.joinById(models, listed);
+    models === undefined ? listed.map((one): Row => ({ catalogEntry: one })) : catalogs.joinById(models, listed);
   const isStated = (name: string) => listed.some(({ entry }) => catalogs.statedPrices(entry.pricing).has(name));
   const columns = columnsWith(prices.filter(isStated));
   const order = parseOrder(sort, columns);
@@ -49,7 +49,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   const counts = { of: allRows.length, matching: matching.length, shown: rows.length };
   const texts = { noun: single ? "models" : "entries", emptyText: emptyTexts[of] };
   noteSelection(screen, { ...counts, ...texts, pattern: catalogs.hasFilters(typed) ? undefined : pattern });
-  const shownPositions = rows.flatMap(({ listed: one }) => one?.position ?? []);
+  const shownPositions = rows.flatMap(({ catalogEntry: one }) => one?.position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
   const shown = rankColumns(columns, order, catalogs.filteredColumns(typed));
   await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
@@ -66,7 +66,7 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
     const columns = columnsOf.rowColumns("all", [...new Set(found.flatMap(listExtraPrices))], host.now());
-    const rows = found.map((one) => ({ listed: one }));
+    const rows = found.map((one) => ({ catalogEntry: one }));
     const wire = { bytes: catalogs.rowsDocument(rows, names), member: "data" };
     return await printList(screen, { columns, rows, wire });
   }
@@ -82,16 +82,16 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-const entrySections = (listed: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
-  const { entry, raw } = listed;
+const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+  const { entry, raw } = catalogEntry;
   const spelled = readSpelledObject(raw);
-  const extra = listExtraPrices(listed);
+  const extra = listExtraPrices(catalogEntry);
   const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
   const prices = extra.filter((name) => !isNested(name));
-  const columns = columnsOf.rowColumns(listed.catalog, prices, now);
+  const columns = columnsOf.rowColumns(catalogEntry.catalog, prices, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
-    const word = tagOf?.({ listed });
-    const text = cell({ listed }, () => spelled.text(name));
+    const word = tagOf?.({ catalogEntry });
+    const text = cell({ catalogEntry }, () => spelled.text(name));
     const label = heading.replace("\n", " ");
     return word === undefined ? { label, text } : { label, text: `${text} ${word.text}`, tone: word.tone };
   });
