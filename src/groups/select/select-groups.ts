@@ -52,7 +52,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const isOfShard = (group: number): boolean =>
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
-  const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, where);
+  const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes invalid groups, which stay invalid. */
   const kept: number[] = [];
   /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
@@ -100,7 +100,7 @@ interface SearchOptions {
   onFound(group: number): void;
   onProgress(share: number): void;
   /** Returns the rewards of a group if all are known. An expression about rewards alone then reads no file. */
-  rewardsOf?(group: number): readonly number[] | undefined;
+  readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
 /** Trajectories and bytes that are searched before yielding to other tasks. */
@@ -116,7 +116,7 @@ export const searchGroups = async (
   const { groups } = dataset;
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
-  const filterGroup = where === undefined ? undefined : openFilter(dataset, where, rewardsOf);
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, signal, rewardsOf });
   const isWanted = async (group: number): Promise<boolean> =>
     filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
@@ -182,9 +182,10 @@ const script = new Script("run()");
 const firstLimitMs = 50;
 
 /** Returns false if V8's time limit ends a repeatable function, also in a regular expression. It costs 70 µs. */
-const runBounded = (run: () => void, timeout: number): boolean => {
-  sandbox.run = run;
+const runBounded = async (run: () => void, timeout: number, signal: AbortSignal): Promise<boolean> => {
   const runLimited = (options: RunningScriptOptions) => {
+    // Searches of the page run at the same time.
+    sandbox.run = run;
     try {
       script.runInContext(sandbox, options);
       return "ended";
@@ -194,6 +195,9 @@ const runBounded = (run: () => void, timeout: number): boolean => {
     }
   };
   if (runLimited({ timeout: firstLimitMs }) === "ended") return true;
+  // Receives a signal that was sent before the second try.
+  await setImmediate();
+  signal.throwIfAborted();
   const end = runLimited({ timeout, breakOnSigint: true });
   if (end === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
     repeatInterrupt();
@@ -235,7 +239,10 @@ const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
 };
 
 /** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
-const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOptions["rewardsOf"]) => {
+const openFilter = (
+  dataset: IndexedGroups,
+  { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,
+) => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
@@ -271,7 +278,7 @@ const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOp
     };
     const limitMs = maxEvaluationMs + size;
     if (!canBeSlow.test(where)) evaluate();
-    else if (!runBounded(evaluate, limitMs)) throw slowFilter(where, limitMs, place());
+    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, place());
     return { rewards, wanted };
   };
 };
