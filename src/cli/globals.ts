@@ -9,7 +9,7 @@ export const globalOptions = {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
     project: text(
-      "project whose calls `rollcall call read` reads; `rollcall models` sends it, too, for usage statistics",
+      "project of the calls to read; not needed to log; `rollcall models` sends it for usage statistics",
       "team/project",
     ),
     "base-url": text("URL of the service", "url"),

@@ -37,11 +37,15 @@ export const ledgerDiffers = (
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
   let hint = `${rerunHint}; otherwise find the id of the request with \`rollcall ledger status\` and pass it to \`rollcall ledger resolve\``;
   if (missing > 0) {
-    const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
+    const options = "the options that match the `rollcall log` run";
+    const listed = "(--model, --batch, --local, --profile, --ledger, --split, --group-by, --where)";
+    const again = isInvalid
+      ? `fix the errors that \`rollcall check\` reports, log the file, and verify it again with ${options}`
+      : `verify again with ${options} ${listed}, or with --all-destinations; if groups are still missing, log them`;
     hint =
       facts.not_sent === 0
         ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
-        : `${fix}verify again with the options that match the \`rollcall log\` run (--model, --batch, --local, --profile, --ledger, --group-by, --where), or with --all-destinations; if groups are still missing, log them`;
+        : again;
   } else if (repeated > 0) {
     hint =
       "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
@@ -54,7 +58,7 @@ const rerunHint =
 
 export const resolutionMissing = (): Failure =>
   new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
-    hint: `${rerunHint}; otherwise pass --assume-logged if the service has the groups, or --resend if it does not`,
+    hint: `if the service has the groups, pass --assume-logged; if it does not, pass --resend; or, ${rerunHint}`,
   });
 
 /** @param found ids whose outcome is not unknown, with their states */

@@ -163,11 +163,12 @@ const formatMessage = ({ path = [], from, column, message }: Problem): string =>
 
 const formatOthers = ({ file, others }: Problem): string | undefined => {
   if (others === undefined) return undefined;
-  const places = others.places.map((place) => {
-    const isInFile = file !== undefined && place.startsWith(`${file}:`);
-    return isInFile ? place.slice(file.length) : place.replace(/^-(?=:|$)/, formatInputName);
-  });
-  const omission = others.count > places.length ? ", …" : "";
+  const isInFile = (place: string): boolean => file !== undefined && place.startsWith(`${file}:`);
+  const lines = others.places.filter(isInFile).map((place) => place.slice((file ?? "").length + 1));
+  const elsewhere = others.places.filter((place) => !isInFile(place));
+  const places = elsewhere.map((place) => place.replace(/^-(?=:|$)/, formatInputName));
+  if (lines.length > 0) places.unshift(`line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`);
+  const omission = others.count > others.places.length ? ", …" : "";
   return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${omission}`}`;
 };
 

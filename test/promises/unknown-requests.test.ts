@@ -169,7 +169,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once: 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
-      "  and 91 more: :2, :3, :4, :5, :6, :7, …",
+      "  and 91 more: lines 2, 3, 4, 5, 6, 7, …",
       "  if `rollcall log` ran with other options, pass them to `rollcall ledger verify`; otherwise log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
@@ -184,7 +184,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: if the service honors Idempotency-Key, run the same `rollcall log` command .*; otherwise pass --assume-logged/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: if the service has the groups, pass --assume-logged; if it does not, pass --resend; /,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -22,7 +22,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
     return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
   const ofInput =
     measured.groups === 1
-      ? `the ${groups.read === 1 ? "group" : "only valid group of the input"}, ${groups.unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`
+      ? `the ${groups.read === 1 ? "group" : "only valid group of the input"} ${groups.unknown > 0 ? "with the unknown outcome" : "that was not logged"}`
       : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   await printFacts(screen, {
     facts: [...resultFacts(run, result), ...plannedFacts(result, target)],
