@@ -85,7 +85,6 @@ export interface FailureDetails {
   readonly endedBy?: string;
   /** The part of the hint that removes the cause. The rest of the hint is the advice to rerun. */
   readonly remedy?: string | undefined;
-  readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;
   /** Number of groups that could be sent without the invalid groups; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;

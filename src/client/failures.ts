@@ -131,7 +131,7 @@ const credentialRefused = (
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
-  return new Failure("auth", "credential-refused", text, { ...details, hint, credentialSource: from });
+  return new Failure("auth", "credential-refused", text, { ...details, hint });
 };
 
 const proxyHint = (variable: string): string =>
