@@ -57,7 +57,7 @@ export class Scan {
       const isJson = endOf(text, root) > 0;
       if (isJson && isClean && this.#source.origin === undefined) {
         this.#checker.check(block, root);
-        places.skip(endOf(text, root));
+        places.skip(startOf(text, root), endOf(text, root));
         continue;
       }
       const lineEnd = isJson ? endOf(text, root) : endOf(text, root + nodeSize);

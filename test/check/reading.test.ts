@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { PositionCounter } from "../../src/check/rules/positions.ts";
 import { defaultStrictness } from "../../src/check/rules/rules.ts";
@@ -9,6 +10,7 @@ import { Failure, isFailure } from "../../src/failure.ts";
 import { decompressionLimit } from "../../src/input/spool.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
+import { itHolds } from "../support/property.ts";
 import { runRollcall } from "../support/run.ts";
 
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
@@ -598,6 +600,30 @@ describe("a line", () => {
     for (let at = 0; at < 4000; at += 4) expect(places.of(at)).toEqual({ line: 7, column: at + 1, offset: at });
     expect(looks()).toBe(1);
   });
+
+  /** Lines with and without records, broken lines and blank lines. */
+  const anyLine = fc.constantFrom(
+    line,
+    "[]",
+    "[ ]",
+    "",
+    " ",
+    "\ufeff[]",
+    `[${line}]`,
+    "nope",
+    "{}",
+    '{"split":"train"}',
+  );
+
+  itHolds(
+    "has its number after any other lines",
+    fc.asyncProperty(fc.array(anyLine, { maxLength: 8 }), async (before) => {
+      const problems = await problemsOf(filesOf([...before, "null", "[]"].join("\n")));
+      expect(problems.filter((problem) => problem.startsWith("not-an-object"))).toEqual([
+        `not-an-object ${before.length + 1}:1`,
+      ]);
+    }),
+  );
 
   it("has a number within the document if a request is pretty-printed", async () => {
     const text = JSON.stringify(

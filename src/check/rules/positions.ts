@@ -45,9 +45,10 @@ export class PositionCounter {
     return this.#line;
   }
 
-  /** Moves the mark over bytes without a newline. */
-  skip(to: number): void {
-    this.#at = to;
+  /** Moves the mark from `start` to `end`. Between them is no newline. */
+  skip(start: number, end: number): void {
+    this.mark(start);
+    this.#at = end;
   }
 
   /** Returns the position of a byte at or after the mark. */
