@@ -7,7 +7,14 @@ import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
-import { literal, type Member, type OutputJson, objectUnlessEmpty, rawLiteral } from "./output-json.ts";
+import {
+  listUnlessEmpty,
+  literal,
+  type Member,
+  type OutputJson,
+  objectUnlessEmpty,
+  rawLiteral,
+} from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** Converts a part of a record. An error breaks only this part. */
@@ -43,7 +50,7 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   const trajectory = {
     messages_and_choices: turns,
     tools,
-    additional_histories: histories.length === 0 ? undefined : histories,
+    additional_histories: listUnlessEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
