@@ -198,11 +198,11 @@ const areAllAnswered = (text: JsonTable, { events, eventCount }: MessageFacts): 
 };
 
 const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean => {
-  const length = endOf(text, a) - startOf(text, a);
-  if (endOf(text, b) - startOf(text, b) !== length) return false;
-  // For texts as short as ids, a loop is faster than a call into Node.
   const { bytes } = text;
-  for (let at = 0; at < length; at++) if (bytes[startOf(text, a) + at] !== bytes[startOf(text, b) + at]) return false;
+  const [from, end, other] = [startOf(text, a), endOf(text, a), startOf(text, b)];
+  if (endOf(text, b) - other !== end - from) return false;
+  // For texts as short as ids, a loop is faster than a call into Node.
+  for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
   return true;
 };
 

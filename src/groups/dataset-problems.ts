@@ -23,7 +23,8 @@ export const reportDatasetProblems = async (
 ): Promise<void> => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  for (const feature of missingFeatures) reportMissingFeature(dataset, feature);
+  const trainingOfFiles = listTraining(dataset.found.parts);
+  for (const feature of missingFeatures) reportMissingFeature(dataset, feature, trainingOfFiles);
   await reportDuplicates(dataset, signal);
 };
 
@@ -40,7 +41,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group on one line.
-    const { least, most } = findBounds(groups.isBare(group) ? listVersions(dataset, group) : []);
+    if (!groups.isBare(group)) return;
+    const { least, most } = findBounds(listVersions(dataset, group));
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
@@ -195,22 +197,31 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
 
+/** Returns the bits of training data of each file. */
+const listTraining = ({ columns: { source, training }, count }: Parts): readonly number[] => {
+  const bits: number[] = [];
+  for (let at = 0; at < count; at++) bits[source.at(at)] = (bits[source.at(at)] ?? 0) | training.at(at);
+  return bits;
+};
+
 /** Reports missing choices, logprobs or tools: once for an input or a file without any, otherwise for each part. */
-const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): void => {
+const reportMissingFeature = (
+  dataset: IndexedGroups,
+  feature: MissingFeature,
+  trainingOfFiles: readonly number[],
+): void => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
   const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
   const { rule, has } = feature;
-  if (allowed.has(rule) || training.hasOnlyDefaults) return;
-  const filesWithFeature = new Set<number>();
-  for (let at = 0; at < parts.count; at++) if ((training.at(at) & has) !== 0) filesWithFeature.add(source.at(at));
-  const isOfAll = filesWithFeature.size === 0;
+  if (allowed.has(rule) || !trainingOfFiles.some((bits) => lacks(bits, feature))) return;
+  const isOfAll = trainingOfFiles.every((bits) => (bits & has) === 0);
   let reportedFile: number | undefined;
   for (let at = 0; at < parts.count; at++) {
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
-    const isOfFile = !filesWithFeature.has(file);
+    const isOfFile = ((trainingOfFiles[file] ?? 0) & has) === 0;
     // With --strict, each such file gets an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
@@ -288,16 +299,34 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
 /** Yields parts with trajectories whose fingerprints occur more than once, and the positions of these trajectories. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
   const repeated = findRepeatedNumbers(fingerprint);
-  for (let [part, first] = [0, 0]; repeated.size > 0 && part < count; first += trajectories.at(part++)) {
+  let next = 0;
+  for (let [part, first] = [0, 0]; next < repeated.length && part < count; part++) {
+    const end = first + trajectories.at(part);
     const suspects: number[] = [];
-    for (let at = 0; at < trajectories.at(part); at++) if (repeated.has(fingerprint.at(first + at))) suspects.push(at);
+    for (let at = repeated[next]; at !== undefined && at < end; at = repeated[++next]) suspects.push(at - first);
     if (suspects.length > 0) yield [part, suspects] as const;
+    first = end;
   }
 }
 
-const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
-  const sorted = numbers.values().sort();
-  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
+/** Returns the positions of numbers that occur more than once, in order; 0 does not count. */
+const findRepeatedNumbers = (column: Column): readonly number[] => {
+  const numbers = column.values();
+  /** A hash table: the position of a number plus 1, or 0 in a free slot. */
+  const slots = new Int32Array(2 ** Math.ceil(Math.log2(1.25 * numbers.length + 1)));
+  const repeated = new Set<number>();
+  for (let at = 0; at < numbers.length; at++) {
+    const number = numbers[at] ?? 0;
+    let slot = number & (slots.length - 1);
+    let first = slots[slot] ?? 0;
+    while (first > 0 && numbers[first - 1] !== number) {
+      slot = (slot + 1) & (slots.length - 1);
+      first = slots[slot] ?? 0;
+    }
+    if (first === 0) slots[slot] = at + 1;
+    else if (number !== 0) repeated.add(first - 1).add(at);
+  }
+  return [...repeated].sort((a, b) => a - b);
 };
 
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {

@@ -34,12 +34,13 @@ export const openGroupOutcomes = (groups: number) => {
     countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
       const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
       for (let group = 0; group < groups.count; group++) {
+        const outcome = outcomeOf(group);
         const trajectories = groups.trajectoriesOf(group);
-        for (const name of ["read", outcomeOf(group)] as const) {
-          counts.groups[name]++;
-          counts.trajectories[name] += trajectories;
-        }
+        counts.groups[outcome]++;
+        counts.trajectories[outcome] += trajectories;
+        counts.trajectories.read += trajectories;
       }
+      counts.groups.read = groups.count;
       return counts;
     },
   };

@@ -107,10 +107,22 @@ export const computeMoments = (values: ArrayLike<number>) => {
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
+/** Sorts in place. For the few rewards of a group, an insertion sort is faster than a call of V8's sort. */
+const sortNumbers = (values: Float64Array): Float64Array => {
+  if (values.length > 32) return values.sort();
+  for (let count = 1; count < values.length; count++) {
+    const value = values[count] ?? 0;
+    let at = count;
+    for (; at > 0 && (values[at - 1] ?? 0) > value; at--) values[at] = values[at - 1] ?? 0;
+    values[at] = value;
+  }
+  return values;
+};
+
 /** Returns the population standard deviation; 0 if empty. */
 export const standardDeviation = (values: ArrayLike<number>): number => {
   // Sorted, so that the order does not matter. Halves, because the distance of two doubles can overflow.
-  const shares = new Float64Array(values).sort();
+  const shares = sortNumbers(new Float64Array(values));
   const least = (shares[0] ?? 0) / 2;
   const range = (shares.at(-1) ?? 0) / 2 - least;
   if (range === 0) return 0;
