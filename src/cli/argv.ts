@@ -89,9 +89,7 @@ const validateArgv = (parsed: ParsedArgv): void => {
   const [word] = operands;
   if (help !== undefined) {
     if (word === undefined || command.verbs.length === 0) return;
-    const meant = findNearest(word, commands.visibleVerbs(command).map(commands.lastWord));
-    const near = meant === undefined ? undefined : `(Did you mean ${meant}?)`;
-    throw argumentsFailure(command, `unknown command '${word}'`, near);
+    throw argumentsFailure(command, `unknown command '${word}'`, suggestVerb(parsed));
   }
   if (given.has("version")) return;
   if (parseError !== undefined) throw toArgumentsFailure(parsed, parseError);
@@ -135,17 +133,19 @@ const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure
     if (flagWithValue !== undefined) return argumentsFailure(command, `${flagWithValue} takes no value`);
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
-  const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(parsed) : undefined;
+  const suggestion = reason.code === "commander.unknownCommand" ? suggestVerb(parsed) : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  return argumentsFailure(command, text.replace(missingValue, "$1 requires a value: $1$2"), elsewhere ?? near);
+  return argumentsFailure(command, text.replace(missingValue, "$1 requires a value: $1$2"), suggestion);
 };
 
-/** Suggests the command for a verb without its noun (`auth login` for `login`), and `ledger calls` for `call list`. */
-const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedArgv): string | undefined => {
+/** Suggests `auth login` for `login` without its noun, `ledger calls` for `call list`, or a verb of a similar name. */
+const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
-  return meant === undefined || others.length > 0 ? undefined : `(Did you mean ${meant}?)`;
+  const elsewhere = others.length > 0 ? undefined : meant;
+  const near = elsewhere ?? findNearest(word, commands.visibleVerbs(command).map(commands.lastWord));
+  return near === undefined ? undefined : `(Did you mean ${near}?)`;
 };
 
 /** Runs the command, or returns a function that formats the text for --help or --version. @throws Failure */

@@ -145,6 +145,15 @@ describe("the help", () => {
     expect(stderr.toLowerCase()).toContain(`did you mean ${meant}?`);
   });
 
+  it.each([
+    ["catalog", "list"],
+    ["profile", "create"],
+    ["profile", "remove", "-h"],
+  ])("exits with 2 for %s %s, and suggests no verb with another meaning", async (noun, ...words) => {
+    const { code, stderr } = await runRollcall([noun, ...words]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`see \`rollcall ${noun} --help\``)]);
+  });
+
   it("has the same text for every way to ask for a verb's help", async () => {
     const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
     const ways = [
