@@ -37,7 +37,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
     if (trajectories === 1) {
       const isBare = groups.isBare(group) || getPart(dataset, groups.firstOf(group)).source.origin?.canRegroup === true;
       if (isBare) shared ??= { key: findSharedKey(dataset) };
-      reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: shared?.key }, group });
+      const canRegroup = isBare && (shared?.key !== undefined || !groups.isKeyed(group));
+      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group on one line.

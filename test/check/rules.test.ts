@@ -135,6 +135,29 @@ describe("unknown-role", () => {
   });
 });
 
+describe("json-syntax", () => {
+  it.each([
+    ["delete this line", "step 17"],
+    ["write true, false, null", '{"messages_and_choices":[],"reward":high}'],
+  ])("advises to %s for %s", async (advice, line) => {
+    expect(await problemsIn(fileExample(`${goodGroup}\n${line}`))).toContainEqual(
+      expect.objectContaining({ rule: "json-syntax", line: 2, advice: expect.stringContaining(advice) }),
+    );
+  });
+});
+
+describe("single-trajectory-group", () => {
+  const adviceFor = async (groupBy?: string) => {
+    const example = fileExample(trajectory(1, ',"prompt_id":"a"'), groupBy === undefined ? {} : { groupBy });
+    return (await problemsIn(example)).find(({ rule }) => rule === "single-trajectory-group")?.advice;
+  };
+
+  it("advises to group by a key only if the trajectory has no group key", async () => {
+    expect(await adviceFor()).toContain("--group-by");
+    expect(await adviceFor("prompt_id")).toBe("sample several trajectories of each prompt");
+  });
+});
+
 describe("empty-group", () => {
   it.each([
     [0, "the group has no trajectories"],

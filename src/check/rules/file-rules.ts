@@ -162,7 +162,7 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node decompresses zstd from version 22.15 on. rollcall read and sent nothing from the file.",
+    why: "Node decompresses zstd from version 22.15 on. rollcall neither read nor sent anything from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
@@ -229,6 +229,8 @@ export const fileRules = {
     redactedMessage: "invalid JSON",
     advice: ({ fault, character, before }) => {
       if (fault === "word" && before === "{") return "write keys in double quotes";
+      if (fault !== "comma" && before === undefined)
+        return "delete this line, or write a group or a trajectory as JSON";
       if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
       return before === undefined
         ? `remove the ${character}, or write the opening bracket`

@@ -208,10 +208,10 @@ export const trainingRules = {
     why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
-  "single-trajectory-group": warningOfWhole<{ isBare: boolean; key: string | undefined }>({
+  "single-trajectory-group": warningOfWhole<{ canRegroup: boolean; key: string | undefined }>({
     message: () => "the group has one trajectory, so its reward cannot be compared with others",
-    advice: ({ isBare, key }) => {
-      if (!isBare) return "sample several trajectories of each prompt";
+    advice: ({ canRegroup, key }) => {
+      if (!canRegroup) return "sample several trajectories of each prompt";
       return key === undefined
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
         : `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`;
@@ -308,8 +308,8 @@ export const trainingRules = {
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
   "split-leak": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the group has the same bytes as the group at ${place}, which belongs to another split`,
-    redactedMessage: "the group is also in another split",
+    message: ({ place }) => `the group has the same bytes as the group at ${place} (--against)`,
+    redactedMessage: "the group is also in a file of --against",
     advice: "remove the group from one of the splits",
     why: "A group of the training data cannot evaluate the model. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
     example: fileExample(goodGroup, { against: `\n${goodGroup}` }),
