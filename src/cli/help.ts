@@ -106,7 +106,7 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
 
 /** Lists the options of each group without descriptions, so that the help fits one screen. */
 const groupLines = ({ options }: Command, columns: number): string[] => {
-  const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
+  const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
     const lines: string[] = [];

@@ -174,12 +174,12 @@ const status = command({
     const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
-      const missing = rows.map(({ use, state }) => `${use} (${state})`).join(", ");
+      const missing = rows.map(({ use, state }) => `${use} (${unusableStates[state] ?? state})`).join(", ");
       const isUrlMissing = rows.every(({ origin }) => origin === null);
       const hint = isUrlMissing
         ? `run \`${loginCommand(profile, undefined, exampleOption)}\` with the URL of the service`
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
-      const message = `no key in profile ${profile} for ${missing}`;
+      const message = `no usable key in profile ${profile}: ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
     const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
@@ -188,6 +188,8 @@ const status = command({
     if (firstFailure !== undefined) throw firstFailure;
   },
 });
+
+const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key for another URL" };
 
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 

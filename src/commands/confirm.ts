@@ -9,11 +9,11 @@ export const requireConfirmation = async (
   { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  let message = `not confirmed, because stdin is not a terminal: ${action}`;
+  let reason = "rollcall cannot ask without a terminal";
   if (canAsk(host)) {
     await screen.flushErrors();
     if (/^y(es)?$/i.test((await askLine(host, `${action}? [y/N] `)) ?? "")) return;
-    message = `not confirmed: ${action}`;
+    reason = "you did not confirm";
   }
-  throw new Failure("usage", "not-confirmed", message, { hint: `pass ${option}` });
+  throw new Failure("usage", "not-confirmed", `did not ${action}, because ${reason}`, { hint: `pass ${option}` });
 };

@@ -188,7 +188,7 @@ export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId)
 
 export const catalogsDiffer = (changes: number): Failure =>
   new Failure("differs", "catalogs-differ", `${pluralize(changes, "difference")} found`, {
-    hint: "omit --exit-code to exit with 0 in any case",
+    hint: "omit --exit-code to exit with 0 even if the catalogs differ",
   });
 
 const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
@@ -229,7 +229,7 @@ export const callPathMissing = (
   requested: number,
 ): Failure => {
   const has = ids.length === 1 ? "has" : "have";
-  const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
+  const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
   const isInner = /[.[]/.test(at);
   const hint = isInner

@@ -13,9 +13,9 @@ const storeTitle = "the store of the local service";
 
 /** Options and variables that move a file, by its title. Default: the variable of the data folder. */
 const locationOptions: Readonly<Record<string, string>> = {
-  "the ledger": "ROLLCALL_DATA_DIR or --ledger",
-  "the lock of the ledger": "ROLLCALL_DATA_DIR or --ledger",
-  [storeTitle]: "--store, --data-dir or ROLLCALL_DATA_DIR",
+  "the ledger": "--ledger or ROLLCALL_LEDGER",
+  "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",
+  [storeTitle]: "--store or ROLLCALL_STORE",
   "the key of the local service": "ROLLCALL_DATA_DIR or --data-dir",
   "the lock of the settings": "ROLLCALL_CONFIG_DIR",
 };
@@ -85,7 +85,7 @@ type InvalidUrl = { path: string | undefined; title: string; wanted: string; fau
 
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
-  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with / written as %2F)`;
+  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with each / in the password written as %2F)`;
   const hint = `use ${wanted}, and set passwords only in ${passwords}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });

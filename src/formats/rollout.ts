@@ -141,7 +141,7 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   if (value === undefined || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const remark = value.isList ? " (rows with completions have a list rewards)" : "";
+  const remark = value.isList ? " (write the list as `rewards` if the row has completions)" : "";
   const fix = option === undefined ? remark : ` (pass ${option})`;
   throw new ConversionError(`${key} is ${kind}, not a number${fix}`, value);
 };

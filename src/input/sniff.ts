@@ -124,22 +124,23 @@ export const findColumns = (row: JsonObject) => {
 };
 
 /** Returns the options for the columns of a table, and a remark if the user must complete them. */
-const columnOptions = (found: ReturnType<typeof findColumns>, hasReward = false) => {
+const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
   const isTrl = column === undefined && names.includes("prompt");
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
   const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
   const quoted = names.map((name) => formatCommandLine([name]));
-  const remark = ` (first replace each name that ends in _COLUMN; the columns are ${formatList(quoted)})`;
-  return { options, remark: options.includes("_COLUMN") ? remark : "" };
+  const wanted = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
+  const remark = ` (first replace ${wanted}${where}; the columns are ${formatList(quoted)})`;
+  return { options, remark: wanted === undefined ? "" : remark };
 };
 
 /** Returns the advice for rows of no known format. @param hasReward true if an option names the reward */
 export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
-  const { options, remark } = columnOptions(findColumns(row), hasReward);
+  const { options, remark } = columnOptions(findColumns(row), { hasReward });
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
@@ -151,8 +152,9 @@ const csvAdvice = (text: string, name: string): string => {
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
   const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
   const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
-  const found = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
-  const { options, remark } = columnOptions({ ...found, messages: names[position - 1] });
+  const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
+  const found = { ...columns, messages: names[position - 1] };
+  const { options, remark } = columnOptions(found, { where: " near the end of the command" });
   const isPython = /\[\{'/.test(text);
   const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
   const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;

@@ -68,6 +68,14 @@ describe("the first bytes of a file", () => {
   });
 
   it.each([
+    ["id,text\n", "MESSAGES_COLUMN and REWARD_COLUMN"],
+    ["id,score\n", "MESSAGES_COLUMN"],
+  ])("of CSV say which words of the command are not columns of %j", (header, words) => {
+    const instead = expect.stringMatching(`first replace ${words} near the end of the command; the columns are id, `);
+    expect(sniff(Buffer.from(header))?.data).toMatchObject({ instead });
+  });
+
+  it.each([
     ["id;messages;reward\n", "delimiter=';'"],
     ["id\tmessages\treward\n", "delimiter='\\t'"],
   ])("of a table give a command that reads its separator: %j", (header, delimiter) => {

@@ -55,8 +55,8 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
-      `fix or delete ${place} before you log the group, because rollcall logs the group a second time if you fix the line later`,
-    why: "A line whose group is unknown may belong to an adjacent group. If the lines of some group are scattered over the input, it may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
+      `fix or delete ${place} before you log the group, because a later fix can change the group, and rollcall logs a changed group as a new group`,
+    why: "A line whose group is unknown may belong to an adjacent group. If the lines of some group are scattered over the input, such a line may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
@@ -147,8 +147,9 @@ export const runRules = {
   "unreadable-response": warning<{ cut: boolean }>({
     message: ({ cut }) =>
       cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
-    advice: "do not log the groups again, because only their metrics are missing",
-    why: "The service logged the request, but rollcall cannot read its response.",
+    advice:
+      "do not log the groups again, unless a login page or a proxy answered (then check base_url, and pass --resend-logged)",
+    why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service itself answered, only their metrics are missing.",
     example: problemExample({ cut: true }),
   }),
   "refused-by-service": error<{ text: string }>({
@@ -227,7 +228,8 @@ export const runRules = {
     example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
   }),
   "group-changed": warning<{ id: string; line: number }>({
-    message: ({ id, line }) => `line ${line} starts another group, because its group ${id} was already complete`,
+    message: ({ id, line }) =>
+      `line ${line} has the group key ${id}, but that group was already complete, so the line starts another group`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
     why: "`--follow` cannot change a group that it has logged.",
     example: problemExample({ id: '"a"', line: 12 }),

@@ -81,4 +81,4 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
 };
 
 const formatReadCount = ({ read, rejected }: CheckResult["groups"]): string =>
-  rejected === 0 ? String(read) : `${read}, ${rejected} of them invalid`;
+  rejected === 0 ? String(read) : `${read}: ${read - rejected} valid, ${rejected} invalid`;

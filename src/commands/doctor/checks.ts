@@ -196,7 +196,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   if (found === undefined) {
     if (isDatabase || config.canCreate(path))
       return [ok("ledger", `none yet; the first \`rollcall log\` creates ${path}`, { path })];
-    const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
+    const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     return [error("ledger", "storage", `none yet, and rollcall cannot create ${path}`, fix, { path })];
   }
   if (examined === undefined) return [ledgerFinding(`${path} answers`, found, { path })];

@@ -107,7 +107,7 @@ const looseModeWhy = "Other users can read or change keys or settings in this fi
 const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
-  "`auth login` tests a key by reading from the service. If no read can test the key, or the service is unreachable, `auth login` saves the key untested. If the service is unreachable, `auth login` never replaces a saved key for another URL.";
+  "`auth login` tests a key by reading from the service. If no read can test the key, `auth login` saves the key untested. If the service is unreachable, `auth login` also saves the key, unless the key would replace a saved key for another URL.";
 const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [

@@ -97,7 +97,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
   }
   if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
-  const action = `forget ${pluralize(affected.length, "request")} (a rerun then logs their groups again)`;
+  const action = `forget ${pluralize(affected.length, "request")} (a rerun then logs the groups again)`;
   if (affected.length > 0) await requireConfirmation(context, { action, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;

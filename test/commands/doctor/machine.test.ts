@@ -110,7 +110,7 @@ describe("rollcall doctor about its files", () => {
     });
     expect(code).toBe(11);
     expect(of("ledger")).toMatchObject([
-      { status: "error", code: "storage", fix: expect.stringContaining("ROLLCALL_DATA_DIR") },
+      { status: "error", code: "storage", fix: expect.stringContaining("ROLLCALL_LEDGER") },
     ]);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "storage", exit_code: 11 } });
   });
