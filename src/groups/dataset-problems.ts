@@ -23,8 +23,8 @@ export const reportDatasetProblems = async (
 ): Promise<void> => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  const trainingOfFiles = listTraining(dataset.found.parts);
-  for (const feature of missingFeatures) reportMissingFeature(dataset, feature, trainingOfFiles);
+  const bitsOfFiles = listTraining(dataset.found.parts);
+  for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
   await reportDuplicates(dataset, signal);
 };
 
@@ -209,20 +209,20 @@ const listTraining = ({ columns: { source, training }, count }: Parts): readonly
 const reportMissingFeature = (
   dataset: IndexedGroups,
   feature: MissingFeature,
-  trainingOfFiles: readonly number[],
+  bitsOfFiles: readonly number[],
 ): void => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
   const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
   const { rule, has } = feature;
-  if (allowed.has(rule) || !trainingOfFiles.some((bits) => lacks(bits, feature))) return;
-  const isOfAll = trainingOfFiles.every((bits) => (bits & has) === 0);
+  if (allowed.has(rule) || !bitsOfFiles.some((bits) => lacks(bits, feature))) return;
+  const isOfAll = bitsOfFiles.every((bits) => (bits & has) === 0);
   let reportedFile: number | undefined;
   for (let at = 0; at < parts.count; at++) {
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
-    const isOfFile = ((trainingOfFiles[file] ?? 0) & has) === 0;
+    const isOfFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
     // With --strict, each such file gets an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
@@ -315,15 +315,13 @@ const findRepeatedNumbers = (column: Column): readonly number[] => {
   const numbers = column.values();
   /** A hash table: the position of a number plus 1, or 0 in a free slot. */
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(1.25 * numbers.length + 1)));
+  const mask = slots.length - 1;
   const repeated = new Set<number>();
   for (let at = 0; at < numbers.length; at++) {
     const number = numbers[at] ?? 0;
-    let slot = number & (slots.length - 1);
-    let first = slots[slot] ?? 0;
-    while (first > 0 && numbers[first - 1] !== number) {
-      slot = (slot + 1) & (slots.length - 1);
-      first = slots[slot] ?? 0;
-    }
+    let slot = number & mask;
+    while ((slots[slot] ?? 0) > 0 && numbers[(slots[slot] ?? 0) - 1] !== number) slot = (slot + 1) & mask;
+    const first = slots[slot] ?? 0;
     if (first === 0) slots[slot] = at + 1;
     else if (number !== 0) repeated.add(first - 1).add(at);
   }

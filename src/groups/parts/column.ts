@@ -70,13 +70,10 @@ export class Column {
 
   /** Copies a range. */
   values(from = 0, to = this.length): Values {
-    const values = new arrays[this.#type](Math.max(0, to - from));
-    for (let at = from; at < to; ) {
-      const end = Math.min(to, (at | blockMask) + 1);
-      const block = this.blocks[at >>> blockBits];
-      if (block === undefined) values.fill(this.#default, at - from, end - from);
-      else values.set(block.subarray(at & blockMask, end - (at & ~blockMask)), at - from);
-      at = end;
+    const values = new arrays[this.#type](Math.max(0, to - from)).fill(this.#default);
+    for (let at = from; at < to; at = (at | blockMask) + 1) {
+      const first = at & blockMask;
+      values.set(this.blocks[at >>> blockBits]?.subarray(first, first + to - at) ?? [], at - from);
     }
     return values;
   }
