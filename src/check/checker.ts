@@ -188,15 +188,16 @@ export class Checker {
 
   /** Returns the facts of a list of trajectories; undefined if a value has a wrong type or is missing. */
   #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
-    let areTyped = checkElements(text, list, { kind: Kind.object, field: "trajectories" }, this.#report);
+    let [areObjects, areTyped] = [json.countNumbers(text, list) === 0, true];
     let count = 0;
     const end = json.nodeAfter(text, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
-      if (kindAt(text, node) !== Kind.object) continue;
-      if (inspectTrajectory(text, node, this.#factsAt(count), this.#report)) count++;
+      if (kindAt(text, node) !== Kind.object) areObjects = false;
+      else if (inspectTrajectory(text, node, this.#factsAt(count), this.#report)) count++;
       else areTyped = false;
     }
-    return areTyped ? this.#facts.slice(0, count) : undefined;
+    if (!areObjects) checkElements(text, list, { kind: Kind.object, field: "trajectories" }, this.#report);
+    return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
   /** Returns facts that the next group overwrites. */

@@ -1,6 +1,7 @@
 /** Checks messages: their roles, content and tool calls; counts choices. */
 import { nodeSize } from "../json/reader.ts";
 import {
+  countNumbers,
   detailOf,
   endOf,
   findMemberNode,
@@ -66,7 +67,7 @@ const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
 export const inspectMessages = (text: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
-  checkElements(text, list, { kind: Kind.object, rule: "message-type" }, report);
+  let areObjects = countNumbers(text, list) === 0;
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
@@ -75,7 +76,10 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
   facts.lastEvents = -1;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
-    if (kindAt(text, entry) !== Kind.object) continue;
+    if (kindAt(text, entry) !== Kind.object) {
+      areObjects = false;
+      continue;
+    }
     let shape = messageShape.read(text, entry);
     const { isChoice, hasLogprobs } = shape;
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
@@ -96,6 +100,7 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
     addCalls(text, messageShape.at(text, slots.tool_calls), facts);
   }
   if (facts.lastEvents < 0) facts.lastEvents = facts.eventCount;
+  if (!areObjects) checkElements(text, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
 const reportRole: MessageCheck = (text, message, report) => {
