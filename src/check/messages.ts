@@ -1,16 +1,7 @@
 /** Checks messages: their roles, content and tool calls; counts choices. */
 import { nodeSize } from "../json/reader.ts";
-import {
-  countNumbers,
-  detailOf,
-  endOf,
-  findMemberNode,
-  type JsonTable,
-  nodeAfter,
-  parseNode,
-  readString,
-  startOf,
-} from "../json/table.ts";
+import type { JsonTable } from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
@@ -43,8 +34,8 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, text, object) => {
-    const roleNode = kinds.role === Kind.string ? findMemberNode(text, object, "role") : undefined;
-    const role = roleNode === undefined ? -1 : roleNames.indexOf(readString(text, roleNode));
+    const roleNode = kinds.role === Kind.string ? json.findMemberNode(text, object, "role") : undefined;
+    const role = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(text, roleNode));
     /** The checks that fail for the message. Each reports its problem. */
     const reports: MessageCheck[] = [];
     if (role < 0) reports.push(reportRole);
@@ -67,15 +58,15 @@ const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
 export const inspectMessages = (text: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
-  let areObjects = countNumbers(text, list) === 0;
+  let areObjects = json.countNumbers(text, list) === 0;
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
   facts.callsTools = false;
   facts.eventCount = 0;
   facts.lastEvents = -1;
-  const end = nodeAfter(text, list);
-  for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
+  const end = json.nodeAfter(text, list);
+  for (let entry = list + nodeSize; entry < end; entry = json.nodeAfter(text, entry)) {
     if (kindAt(text, entry) !== Kind.object) {
       areObjects = false;
       continue;
@@ -96,7 +87,7 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
       addEvent(facts, id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
     }
     if (calls !== Kind.array) continue;
-    if (nodeAfter(text, entry) === end) facts.lastEvents = facts.eventCount;
+    if (json.nodeAfter(text, entry) === end) facts.lastEvents = facts.eventCount;
     addCalls(text, messageShape.at(text, slots.tool_calls), facts);
   }
   if (facts.lastEvents < 0) facts.lastEvents = facts.eventCount;
@@ -106,10 +97,10 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
 const reportRole: MessageCheck = (text, message, report) => {
   const node = messageShape.at(text, slots.role);
   if (node === 0) {
-    report("missing-role", { instead: () => hintForMissingRole(parseNode(text, message)) }, message);
+    report("missing-role", { instead: () => hintForMissingRole(json.parseNode(text, message)) }, message);
     return;
   }
-  const found = kindOf(text, node) === Kind.string ? readString(text, node) : undefined;
+  const found = kindOf(text, node) === Kind.string ? json.readString(text, node) : undefined;
   const role = found === undefined ? describeValue(text, node) : shortName(found);
   report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
 };
@@ -138,8 +129,8 @@ const addEvent = (facts: MessageFacts, node: number, id: number, name: number): 
 };
 
 const addCalls = (text: JsonTable, list: number, facts: MessageFacts): void => {
-  const end = nodeAfter(text, list);
-  for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
+  const end = json.nodeAfter(text, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
     const call = callShape.read(text, node);
     const id = call.id === Kind.string ? nonEmptyNode(text, callShape.at(text, 1)) : 0;
@@ -153,7 +144,7 @@ const addCalls = (text: JsonTable, list: number, facts: MessageFacts): void => {
   }
 };
 
-const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
+const nonEmptyNode = (text: JsonTable, node: number): number => (json.detailOf(text, node) > 0 ? node : 0);
 
 /** With more offered tools, none is suggested, because all names would be compared. */
 const maxComparedTools = 200;
@@ -168,7 +159,7 @@ export const inspectCalls = (
   const { events, eventCount, lastEvents: last } = facts;
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
-    const name = node > 0 ? readString(text, node) : undefined;
+    const name = node > 0 ? json.readString(text, node) : undefined;
     if (name === undefined || offered.has(name)) continue;
     const suggestion = () =>
       offered.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), offered);
@@ -178,12 +169,12 @@ export const inspectCalls = (
   const { waiting, answered } = matchCalls(text, events, last);
   for (const at of waiting) {
     const [node = 0, , name = 0] = events.slice(at, at + eventSize);
-    report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
+    report("missing-tool-result", { name: name > 0 ? shortName(json.readString(text, name)) : undefined }, node);
   }
   // Calls in the last message may lack results, unless earlier calls of the tool have results.
   for (let at = last; at < eventCount; at += eventSize) {
     const [node = 0, , named = 0] = events.slice(at, at + eventSize);
-    const name = named > 0 ? readString(text, named) : "";
+    const name = named > 0 ? json.readString(text, named) : "";
     if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, node);
   }
 };
@@ -204,8 +195,8 @@ const areAllAnswered = (text: JsonTable, { events, eventCount }: MessageFacts): 
 
 const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean => {
   const { bytes } = text;
-  const [from, end, other] = [startOf(text, a), endOf(text, a), startOf(text, b)];
-  if (endOf(text, b) - other !== end - from) return false;
+  const [from, end, other] = [json.startOf(text, a), json.endOf(text, a), json.startOf(text, b)];
+  if (json.endOf(text, b) - other !== end - from) return false;
   // For texts as short as ids, a loop is faster than a call into Node.
   for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
   return true;
@@ -217,7 +208,7 @@ const matchCalls = (text: JsonTable, events: readonly number[], end: number) => 
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
     const [, id = 0, name] = events.slice(at, at + eventSize);
-    const idText = id > 0 ? readString(text, id) : undefined;
+    const idText = id > 0 ? json.readString(text, id) : undefined;
     if (name !== resultMark) {
       if (idText !== undefined && waiting.get(idText)?.push(at) === undefined) waiting.set(idText, [at]);
       continue;
@@ -226,7 +217,7 @@ const matchCalls = (text: JsonTable, events: readonly number[], end: number) => 
     const calls = waiting.get(key) ?? [];
     for (const call of idText === undefined ? calls.splice(0, 1) : calls.splice(0)) {
       const called = events[call + 2] ?? 0;
-      if (called > 0) answered.add(readString(text, called));
+      if (called > 0) answered.add(json.readString(text, called));
     }
     if (calls.length === 0) waiting.delete(key);
   }
