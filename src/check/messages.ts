@@ -168,14 +168,15 @@ export const inspectCalls = (
   if (last === eventCount && areAllAnswered(text, facts)) return;
   const { waiting, answered } = matchCalls(text, events, last);
   for (const at of waiting) {
-    const [node = 0, , name = 0] = events.slice(at, at + eventSize);
-    report("missing-tool-result", { name: name > 0 ? shortName(json.readString(text, name)) : undefined }, node);
+    const name = events[at + 2] ?? 0;
+    const data = { name: () => (name > 0 ? shortName(json.readString(text, name)) : undefined) };
+    report("missing-tool-result", data, events[at] ?? 0);
   }
   // Calls in the last message may lack results, unless earlier calls of the tool have results.
   for (let at = last; at < eventCount; at += eventSize) {
-    const [node = 0, , named = 0] = events.slice(at, at + eventSize);
-    const name = named > 0 ? json.readString(text, named) : "";
-    if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, node);
+    const called = events[at + 2] ?? 0;
+    const name = called > 0 && answered.size > 0 ? json.readString(text, called) : "";
+    if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, events[at] ?? 0);
   }
 };
 
@@ -207,9 +208,9 @@ const matchCalls = (text: JsonTable, events: readonly number[], end: number) => 
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
-    const [, id = 0, name] = events.slice(at, at + eventSize);
+    const id = events[at + 1] ?? 0;
     const idText = id > 0 ? json.readString(text, id) : undefined;
-    if (name !== resultMark) {
+    if (events[at + 2] !== resultMark) {
       if (idText !== undefined && waiting.get(idText)?.push(at) === undefined) waiting.set(idText, [at]);
       continue;
     }

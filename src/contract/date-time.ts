@@ -9,5 +9,6 @@ export const isDateTime = (text: string): boolean => {
       text,
     ) ?? [];
   // The calendar repeats every 400 years. `Date.UTC` would take years below 100 as 19xx.
-  return year !== undefined && Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
+  const isInMonth = () => Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
+  return year !== undefined && (Number(day) <= 28 || isInMonth());
 };

@@ -247,9 +247,11 @@ export const trainingRules = {
     why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),
-  "missing-tool-result": warning<{ name: string | undefined }>({
-    message: ({ name }) =>
-      `the call of ${name === undefined ? "a tool without a name" : `the tool ${name}`} has no result`,
+  "missing-tool-result": warning<{ name: LazyText }>({
+    message: ({ name }) => {
+      const tool = name();
+      return `the call of ${tool === undefined ? "a tool without a name" : `the tool ${tool}`} has no result`;
+    },
     redactedMessage: "the call of a tool has no result",
     advice: "add the result as a tool message, with the id of the call as its tool_call_id",
     why: "Each call before the end of a trajectory should have a result. A missing result was probably lost.",
