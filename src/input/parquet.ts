@@ -1,17 +1,6 @@
 /** Reads the rows of a Parquet file as JSON. One row group is in memory at a time. */
 import * as zlib from "node:zlib";
-import {
-  type ColumnMetaData,
-  type Compressors,
-  type DataReader,
-  type FileMetaData,
-  type PageHeader,
-  parquetMetadata,
-  parquetReadObjects,
-  type RowGroup,
-  type SchemaTree,
-  snappyUncompress,
-} from "hyparquet";
+import * as hyparquet from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { decompressPage } from "hyparquet/src/datapage.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyparquet/src/schema.js";
@@ -29,11 +18,11 @@ import { unzstd } from "./zstd.ts";
 const maxRowGroupBytes = 2 ** 28;
 
 /** Rows of a row group, numbered from 0 in the file. */
-type RowRange = Readonly<{ start: number; end: number; group: RowGroup }>;
+type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
 interface RowFile {
   readonly bytes: Bytes;
-  readonly metadata: FileMetaData;
+  readonly metadata: hyparquet.FileMetaData;
   /** Undefined for all. */
   readonly columns: readonly string[] | undefined;
 }
@@ -149,12 +138,12 @@ const measureValue = (value: unknown): number => {
 
 /** Returns the metadata. If it cannot be read, returns metadata without rows, and the reason. */
 const readMetadata = async (bytes: Bytes) => {
-  const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
+  const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
     const end = await readEnd(bytes, 8);
     const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
     checkStruct(readerOf(footer));
-    const metadata = parquetMetadata(footer);
+    const metadata = hyparquet.parquetMetadata(footer);
     const sizes = metadata.row_groups.map(measureRowGroup);
     const large = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (large < 0) return { metadata };
@@ -174,7 +163,7 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 const minRowMemoryBytes = 200;
 
 /** Returns a lower bound of a row group's bytes in memory. Each value counts 8, because a page can repeat one value. */
-const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
+const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
@@ -191,17 +180,18 @@ const readRows = async (
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
       });
-    parquetReadObjects({
-      file: { byteLength: bytes.size, slice },
-      metadata,
-      compressors: createDecompressors(),
-      // Keeps the spelling of numbers in JSON columns.
-      parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
-      geoparquet: false,
-      ...(columns === undefined ? {} : { columns: [...columns] }),
-      rowStart,
-      rowEnd,
-    })
+    hyparquet
+      .parquetReadObjects({
+        file: { byteLength: bytes.size, slice },
+        metadata,
+        compressors: createDecompressors(),
+        // Keeps the spelling of numbers in JSON columns.
+        parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
+        geoparquet: false,
+        ...(columns === undefined ? {} : { columns: [...columns] }),
+        rowStart,
+        rowEnd,
+      })
       .finally(() => {
         isDone = true;
       })
@@ -214,7 +204,7 @@ const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
 /** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
-const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup): Promise<void> => {
+const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup): Promise<void> => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
     column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
@@ -246,7 +236,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup
   }
 };
 
-const readerOf = (bytes: Uint8Array, offset = 0): DataReader => ({
+const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
   offset,
 });
@@ -255,7 +245,7 @@ const readerOf = (bytes: Uint8Array, offset = 0): DataReader => ({
 const maxListElements = 2 ** 20;
 
 /** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
-const checkStruct = (reader: DataReader, lists = { left: maxListElements }): void => {
+const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }): void => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
     if ((field & 15) === 0) return;
@@ -264,7 +254,7 @@ const checkStruct = (reader: DataReader, lists = { left: maxListElements }): voi
   }
 };
 
-const checkElement = (reader: DataReader, type: number, lists: { left: number }): void => {
+const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left: number }): void => {
   if (type === 3) reader.offset += 1;
   else if (type >= 4 && type <= 6) readLength(reader);
   else if (type === 7) reader.offset += 8;
@@ -283,7 +273,7 @@ const checkElement = (reader: DataReader, type: number, lists: { left: number })
 };
 
 /** Reads an integer of variable length. */
-const readLength = (reader: DataReader): number => {
+const readLength = (reader: hyparquet.DataReader): number => {
   const start = reader.offset;
   const length = readVarInt(reader) >>> 0;
   if (reader.offset - start > maxNumberBytes) throw new Error("a number is too long");
@@ -296,8 +286,13 @@ const maxNumberBytes = 10;
 /** Checks the runs of levels, of indexes of a dictionary, and of booleans. */
 const checkRuns = (
   page: Uint8Array,
-  { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
-  { type, codec, compressors, schemaPath }: ColumnMetaData & { compressors: Compressors; schemaPath: SchemaTree[] },
+  { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: hyparquet.PageHeader,
+  {
+    type,
+    codec,
+    compressors,
+    schemaPath,
+  }: hyparquet.ColumnMetaData & { compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] },
 ): void => {
   const second = version === "DATA_PAGE_V2" ? v2 : undefined;
   const header = version === "DATA_PAGE" ? v1 : second;
@@ -330,7 +325,7 @@ const checkRuns = (
 const maxPaddedValues = 2 ** 10;
 
 /** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
-const checkRunLengths = (reader: DataReader, { width, count }: { width: number; count: number }): void => {
+const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }): void => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);
     const isPacked = (header & 1) === 1;
@@ -355,7 +350,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number): Promise<
 };
 
 /** Decompressors for the pages of one row group, up to `maxRowGroupBytes` in all. */
-const createDecompressors = (): Compressors => {
+const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const withLimit =
     (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
@@ -367,7 +362,7 @@ const createDecompressors = (): Compressors => {
   return {
     SNAPPY: withLimit((compressed, length) => {
       const page = new Uint8Array(length);
-      snappyUncompress(compressed, page);
+      hyparquet.snappyUncompress(compressed, page);
       return page;
     }),
     ZSTD: withLimit(unzstd),
