@@ -2,11 +2,12 @@
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { Failure } from "../failure.ts";
+import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
-import { ContentTooLarge, unzstd } from "./zstd.ts";
+import { ContentTooLarge, formatExcess, unzstd } from "./zstd.ts";
 
 class UnreadableMember extends Error {}
 
@@ -117,6 +118,7 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
     return isWhole ? content : "it is damaged: its length or checksum is wrong";
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
+    if (getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE") return formatExcess(uncompressedSize);
     const isKnown = thrown instanceof ContentTooLarge || thrown instanceof UnreadableMember;
     return isKnown ? thrown.message : "it is damaged and cannot be decompressed";
   }

@@ -8,16 +8,18 @@ import { corruptData } from "./failures.ts";
 /** The content, or the window to decompress it, is larger than allowed. */
 export class ContentTooLarge extends Error {}
 
+export const formatExcess = (length: number): string => `it decompresses to more than its declared ${length} bytes`;
+
 /** Bytes of the largest window, as by default in zstd's decoder. */
 const maxWindow = 2 ** 27;
 
-/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; another Error if the data is damaged */
+/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; errors of zlib; other errors for damage */
 export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;
   const take = (piece: Uint8Array): void => {
     left -= piece.length;
-    if (left < 0) throw new ContentTooLarge(`it decompresses to more than its declared ${length} bytes`);
+    if (left < 0) throw new ContentTooLarge(formatExcess(length));
     pieces.push(piece);
   };
   for (const frame of checkFrames(compressed, length)) {

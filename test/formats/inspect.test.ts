@@ -75,6 +75,9 @@ describe("an archive of Inspect", () => {
   /** A frame with an empty block, and space for the longest possible one. */
   const wideWindow = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0]);
 
+  /** A frame with an uncompressed block of 9 bytes, and without the length of its content. */
+  const unsized = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0x49, 0, 0]), Buffer.from('{"id":13}')]);
+
   it("gives the names of damaged members, and the others are converted", async () => {
     const file = evalFile(
       archiveOf([
@@ -91,6 +94,7 @@ describe("an archive of Inspect", () => {
         member(10),
         member(11, { method: "zstd", packed: claiming(2 ** 32 - 1) }),
         member(12, { method: "zstd", packed: (bytes) => Buffer.concat([wideWindow, bytes]) }),
+        member(13, { method: "zstd", packed: () => unsized, claims: { length: 4 } }),
       ]),
     );
     const { code, lines, stderr } = await convertFile(file, [...byMatch, "--on-invalid", "skip"]);
@@ -98,17 +102,19 @@ describe("an archive of Inspect", () => {
     const told = stderr.replaceAll(/\s+/g, " ");
     for (const [id, wrong] of [
       [2, "it is damaged: its length or checksum is wrong"],
-      [3, "it is damaged and cannot be decompressed"],
+      [3, "it decompresses to more than its declared 3 bytes"],
+      [4, "it is damaged and cannot be decompressed"],
       [6, "its compression method 12 is not supported"],
       [7, "it is encrypted"],
       [11, "it claims 4294967295 bytes, more than"],
       [12, "it needs a window of 2199023255552 bytes, over the limit of 134217728"],
+      [13, "it decompresses to more than its declared 4 bytes"],
     ] as const) {
       expect(told).toContain(
         `run.eval!samples/${id}_epoch_1.json:1:1: error: cannot convert this record of inspect: ${wrong}`,
       );
     }
-    expect(told).toMatch(/and 2 more: \S+run.eval!samples\/4_epoch_1.json:1, \S+run.eval!samples\/5_epoch_1.json:1/);
+    expect(told).toMatch(/and 1 more: \S+run.eval!samples\/5_epoch_1.json:1/);
     expect(told).toContain(
       "run.eval!samples/8_epoch_1.json:1:9: error: cannot convert this record of inspect: it is cut off",
     );
@@ -150,6 +156,8 @@ describe("an archive of Inspect", () => {
     expect(bounded.code).toBe(3);
     const lying = evalFile(archiveOf([member(1), member(2, { text: "x".repeat(50_000_000), claims: { length: 10 } })]));
     const told = await runRollcall(["check", lying, ...byMatch]);
-    expect(told.stderr).toContain("samples/2_epoch_1.json:1:1: cannot convert this record of inspect: it is damaged");
+    expect(told.stderr).toContain(
+      "samples/2_epoch_1.json:1:1: cannot convert this record of inspect: it decompresses to more than its declared 10 bytes",
+    );
   });
 });
