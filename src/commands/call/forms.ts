@@ -147,17 +147,19 @@ const valueForm =
   (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
-    let firstMissing: traced.MissingStep | undefined;
+    let missing: traced.MissingStep | undefined;
     for await (const { id, call } of calls) {
       const found = traced.findPath(call, path);
       if (found.kind === "missing") {
         ids.push(id);
-        firstMissing ??= found;
+        missing ??= found;
+        // Calls can lack different steps, but each of them lacks the whole path.
+        if (missing.at !== found.at) missing = { ...found, at: traced.formatPath(path), near: undefined, there: [] };
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
       } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });
     }
-    return firstMissing && callPathMissing(firstMissing, ids, totals().requested);
+    return missing && callPathMissing(missing, ids, totals().requested);
   };
 
 const lineForm =

@@ -12,6 +12,19 @@ describe("rollcall call read --path", () => {
     const { written } = await seeLine(line, { env: { PATH: process.env.PATH, ...newHome(), ...env } });
     expect(written).not.toContain("owned");
   });
+
+  it.each([
+    ["the missing step if all calls lack it", ["b", "d"], "2 of 2 calls have no output.choices: b, d (found: x)"],
+    [
+      "the whole path if calls lack different steps",
+      ["a", "b", "d"],
+      "3 of 3 calls have no output.choices[0]: a, b, d",
+    ],
+  ])("names %s", async (_, ids, message) => {
+    const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
+    const stderr = `rollcall: ${message}\nhint: omit --path to see the whole call\n`;
+    expect(await read([...ids, "--path", "output.choices[0]"])).toMatchObject({ code: 9, stderr });
+  });
 });
 
 describe("rollcall call read --list", () => {
