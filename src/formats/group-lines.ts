@@ -66,6 +66,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
+  let ordered: Spool | undefined;
   const groupOf = (key: string, { fileSet }: ConvertedFile): ConvertedGroup => {
     const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
@@ -78,7 +79,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   };
   const writeText = (text: string): void => pending.write(Buffer.from(text, "latin1"));
   /** Returns JSON with one character for each byte. */
-  const toLine = (json: OutputJson): string => {
+  const toLatin1Json = (json: OutputJson): string => {
     const start = pending.length;
     pending.writeLine(json);
     return pending.take(start).toString("latin1");
@@ -97,11 +98,11 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) {
-        group.members = members.map((member) => `,${toLine(objectFrom([member])).slice(1, -1)}`).join("");
+        group.members = members.map((member) => `,${toLatin1Json(objectFrom([member])).slice(1, -1)}`).join("");
         writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
         open = group;
       } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
-      if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${toLine(exception)}`;
+      if (exception !== undefined) group.exceptions += `${group.exceptions && ","}${toLatin1Json(exception)}`;
       if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
       const start = flushed + pending.length;
       const length = trajectory === undefined ? 0 : pending.writeLine(trajectory).length;
@@ -126,7 +127,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;
-      const ordered = await openSpool(host);
+      ordered = await openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
         // A line that is not JSON makes the group invalid. Its problems are already reported.
@@ -145,6 +146,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       await texts.close();
       return ordered.bytes();
     },
-    discard: spool.discard,
+    discard: () => Promise.all([spool.discard(), ordered?.discard()]),
   };
 };

@@ -3,6 +3,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, st
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
+import { ignoreErrors } from "../files.ts";
 import { inputChanged } from "../input/index.ts";
 
 export type OpenRootFile = ReturnType<typeof openRoot>;
@@ -54,12 +55,12 @@ const openInside = (folder: string, candidate: string) => {
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
-      /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
+      /** The path to read. On Linux, the path of the descriptor, so that no replacement is read. */
       path,
       name,
       /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
       close(): void {
-        const now = path === real ? statSync(real, { bigint: true, throwIfNoEntry: false }) : facts;
+        const now = path === real ? ignoreErrors(() => statSync(real, { bigint: true })) : facts;
         closeSync(descriptor);
         if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
       },

@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { readdirSync, readlinkSync, statSync, truncateSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ignoreErrors } from "../../src/files.ts";
 import { readRewards } from "../../src/formats/index.ts";
+import { readDataset } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
 import { runRollcall } from "../support/run.ts";
 import { convertFiles, folderOf } from "./converting.ts";
@@ -15,6 +17,32 @@ const chat = (reward: unknown, role = "assistant") => ({
     { role, content: `a${reward}` },
   ],
   reward,
+});
+
+describe.runIf(process.platform === "linux")("the temporary files of a conversion", () => {
+  it("are closed if one of them cannot be read", async () => {
+    const rows = [0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
+    const now = 8_640_000_000_000_000;
+    const temporaryFiles = () =>
+      readdirSync("/proc/self/fd")
+        .map((descriptor) => `/proc/self/fd/${descriptor}`)
+        .filter((path) => ignoreErrors(() => readlinkSync(path))?.includes(`-${now}`));
+    const opened: number[] = [];
+    // A random number is part of the name of each temporary file. The second file opens when the first is complete.
+    const random = () => {
+      for (const path of temporaryFiles()) truncateSync(path);
+      return opened.push(temporaryFiles().length) / 10;
+    };
+    const reading = readDataset({
+      host: { ...testHost(), now: () => now, random },
+      files: [join(folderOf({ "a.jsonl": rows }), "a.jsonl")],
+      ...{ split: undefined, splitNeeded: false, groupBy: undefined, maxUnpackedBytes: 1e9 },
+      foreign: { from: "openai-chat", hasReceipt: false, allowsLossy: false, keepsHistories: false },
+      ...{ onOpened: () => undefined, onProgress: () => undefined },
+    });
+    await expect(reading).rejects.toThrow();
+    expect([opened, temporaryFiles()]).toEqual([[0, 1], []]);
+  });
 });
 
 describe("the output of convert", () => {
