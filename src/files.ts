@@ -97,10 +97,10 @@ export type Draft = ReturnType<typeof openDraft>;
 /** Opens a draft next to the file that it will replace, or a pipe or device itself. All methods throw as `node:fs`. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
-  const isReplaced = before?.isFile() !== false;
-  const target = before === undefined || !isReplaced ? path : fs.realpathSync(path);
-  const draft = isReplaced ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
-  let file: number | undefined = fs.openSync(draft, isReplaced ? "wx" : "w", mode);
+  const hasDraft = before?.isFile() !== false;
+  const target = before === undefined || !hasDraft ? path : fs.realpathSync(path);
+  const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
+  let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
   const close = (): void => {
     if (file !== undefined) fs.closeSync(file);
     file = undefined;
@@ -126,12 +126,12 @@ export const openDraft = (path: string, mode = 0o600) => {
       if (file !== undefined) fs.writeFileSync(file, piece);
     },
     commit: (): void => {
-      if (isReplaced && file !== undefined) replace(file);
+      if (hasDraft && file !== undefined) replace(file);
       close();
     },
     discard: (): void => {
       close();
-      if (isReplaced) fs.rmSync(draft, { force: true });
+      if (hasDraft) fs.rmSync(draft, { force: true });
     },
   };
 };

@@ -63,13 +63,13 @@ export const computeCost = (
     [["image"], usage.images, countsImagesAndRequests],
     [["request"], usage.requests, countsImagesAndRequests],
   ] as const) {
-    const price = names.find((name) => readPrice(pricing, name) !== undefined) ?? names[0];
-    const unit = readPrice(pricing, price);
-    if (count === 0 || (unit === undefined && !isNeeded)) continue;
-    const cost = unit && decimals.multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
+    const name = names.find((each) => readPrice(pricing, each) !== undefined) ?? names[0];
+    const unitPrice = readPrice(pricing, name);
+    if (count === 0 || (unitPrice === undefined && !isNeeded)) continue;
+    const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
     if (cost !== undefined) known = decimals.addDecimals(known, cost);
     const format = (amount?: decimals.Decimal) => (amount === undefined ? null : decimals.formatDecimal(amount));
-    items.push({ price, count, unit_price: format(unit), cost: format(cost) });
+    items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(known);

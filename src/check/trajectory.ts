@@ -95,7 +95,7 @@ export const isTrajectory = ({ text, node }: JsonValue): boolean =>
   kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
 
 /** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata. */
-export const listUnknownKeys = (value: unknown): readonly string[] => {
+export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
   const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];

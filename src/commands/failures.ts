@@ -23,7 +23,7 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
   });
 };
 
-export const refusedOnTerminal = (what: string, hint: string): Failure =>
+export const stdoutIsTerminal = (what: string, hint: string): Failure =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
 export const ledgerDiffers = (
@@ -61,9 +61,9 @@ export const resolutionMissing = (): Failure =>
     hint: `if the service has the groups, pass --assume-logged; if it does not, pass --resend; or, ${rerunHint}`,
   });
 
-/** @param found ids whose outcome is not unknown, with their states */
-export const noSuchRequest = (found: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
-  const reasons = found.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
+/** @param ids of requests that are not unknown; `state` is undefined if no request has the id */
+export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
+  const reasons = ids.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });

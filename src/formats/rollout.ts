@@ -72,7 +72,7 @@ interface RewardQuery {
   readonly record: Value;
   /** Ids for `--rewards`. */
   readonly ids: readonly (Value | string | undefined)[];
-  /** Reads the reward of the format itself. */
+  /** Reads the reward that the format records. */
   readonly own?: () => OutputJson | undefined;
 }
 

@@ -3,7 +3,7 @@ import { shortName } from "../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
-import { listUnknownKeys } from "../check/trajectory.ts";
+import { listCustomKeys } from "../check/trajectory.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
@@ -182,7 +182,7 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const names = listUnknownKeys(readPartValue(getPart(read, first)));
+  const names = listCustomKeys(readPartValue(getPart(read, first)));
   const others = names.slice(0, maxNamedKeys).map(shortName);
   problems.dropRule("group-key-missing");
   problems.report("group-key-unknown", { key, others }, locateOnly(read.sources));

@@ -27,7 +27,7 @@ const maxOpenFiles = 64;
 
 /**
  * Returns sources in the given order, which the caller closes, and the problems of inputs that could not be opened.
- * `folders` has the folder of each file that a folder contains. `emptyFiles` are such files that are empty and skipped.
+ * `folders` maps each file of a folder to the folder. `emptyFiles` are the empty files of folders, which are skipped.
  * `repeated` are names that were dropped, because another name has the same file.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
@@ -111,7 +111,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head) !== undefined) return undefined;
     checkHead(name, head, takesContainers);
-    // Only the head is kept. All other reads open the file again, so that they notice changes.
+    // Caches only a short head, so that all other reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;

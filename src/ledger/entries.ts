@@ -10,7 +10,7 @@ export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
-/** Returns the `Idempotency-Key` of a request: a digest of scope, `generation` and groups, never of groups alone. */
+/** Hashes scope, groups and `generation` (new with `--resend-logged` or without a ledger) to an `Idempotency-Key`. */
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 

@@ -118,7 +118,7 @@ const makeLedger = (
   }),
   scope: async (scope: entries.LedgerScope) => await openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
-  readLeaseMs: writer.readLeaseMs,
+  readOtherLeaseMs: writer.readOtherLeaseMs,
   writtenFiles: openWrittenFiles(database),
   entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
@@ -181,8 +181,8 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
     /** Records a request in flight; returns its id, or the dedup keys of groups that other runs have. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
-      const begun = await writer.recordRequest(row, entry);
-      return typeof begun === "number" ? entries.formatId(begun) : begun;
+      const recorded = await writer.recordRequest(row, entry);
+      return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
     },
     /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),

@@ -159,7 +159,7 @@ export const openRunLedger = async (
       const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
       if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
     },
-    readLeaseMs: async () => await ledger?.readLeaseMs?.(),
+    readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
     async close(): Promise<void> {
       release();
       await ledger?.close();

@@ -51,7 +51,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Makes requests in flight of dead runs unknown, and releases what runs that ended did not send. */
+/** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -85,21 +85,21 @@ export const makeSharedWriter = (
       const askedAt = host.elapsed();
       const token = randomUUID();
       const values = [dedupKeys, runId, scope, token, generation, input, bytes, key, envelopeDigest, runId, token];
-      for (let tries = 0; tries < maxBeginAttempts; tries++) {
-        const [[begun] = []] = await database.transact([{ sql: beginSql, values }], {
+      for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
+        const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }], {
           shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
         });
-        if (begun === undefined) break;
-        if (begun.integer("missing") === 0) {
+        if (recorded === undefined) break;
+        if (recorded.integer("missing") === 0) {
           noteRenewal(askedAt);
-          return begun.integer("id");
+          return recorded.integer("id");
         }
         const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
         if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
       }
       throw leaseLost(database.path);
     },
-    recordRetry: async (request) => (await database.query(retrySql, [requireLease().id, request])).length === 1,
+    recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => {
       const { state } = outcome;
       const runId = run?.id ?? 0;
@@ -115,7 +115,7 @@ export const makeSharedWriter = (
     },
     countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
     readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
-    readLeaseMs: async () => (await database.query(leaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
+    readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [
       {
@@ -130,7 +130,7 @@ export const makeSharedWriter = (
 
 const openRunsSql = `SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`;
 
-const leaseMsSql = `
+const otherLeaseMsSql = `
   SELECT coalesce((extract(epoch FROM max(lease_until) - clock_timestamp()) * 1000)::bigint, 0) AS rest
   FROM rollcall.run WHERE id <> ? AND NOT ${leaseExpiredSql}`;
 
@@ -139,8 +139,8 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** How often a request is recorded again if other runs released its groups in the meantime. */
-const maxBeginAttempts = 5;
+/** Attempts, including the first, to record a request whose groups other runs release in the meantime. */
+const maxRecordAttempts = 5;
 
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
@@ -156,7 +156,7 @@ const releasedRequestsSql = (run: string): string =>
  * Records a request and claims its groups. `missing` counts the groups that other requests claim. Unless it is 0, the
  * caller must undo the statement. The token makes it repeatable. Runs claim keys in one order to avoid deadlocks.
  */
-const beginSql = `
+const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
   added AS (
@@ -181,7 +181,7 @@ const takenSql = `
   SELECT held.mark FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
   WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
-const retrySql = `
+const recordRetrySql = `
   WITH ${renewLeaseSql}
   UPDATE rollcall.request
   SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()

@@ -54,7 +54,7 @@ export interface Writer {
   /** Reads the clock of a shared database, in milliseconds since 1970. */
   readClock?(): Promise<number | undefined>;
   /** Reads the rest of the longest lease of other runs, in milliseconds. */
-  readLeaseMs?(): Promise<number | undefined>;
+  readOtherLeaseMs?(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
   /** Returns statements that delete the claims of each request that is released or deleted when they run. */

@@ -137,11 +137,11 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       delivery.compareGroups(takenGroups);
       const groups = takenGroups.filter((group) => outcomes.outcomeOf(group) === "not_sent");
       if (groups.length === 0) break;
-      if (waitingSince === undefined) onWait(await runLedger.readLeaseMs());
+      if (waitingSince === undefined) onWait(await runLedger.readOtherLeaseMs());
       waitingSince ??= host.elapsed();
       const waitedMs = host.elapsed() - waitingSince;
       if (waitedMs > maxWaitMs)
-        throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readLeaseMs());
+        throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readOtherLeaseMs());
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));

@@ -98,9 +98,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
     findKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
-    async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
+    async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
-      await sender.send(jobs, isLast);
+      await sender.send(jobs, isAfterSignal);
       return sender;
     },
     async subtractRefused(): Promise<void> {

@@ -211,12 +211,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
-    /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each job has one attempt */
-    async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
-      signals = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
+    /** Sends jobs, unless the run was stopped. After a signal, each job has one attempt. */
+    async send(jobs: readonly Job[], isAfterSignal: boolean): Promise<void> {
+      signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();
       isInterrupted = false;
-      if (isLast && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
+      if (isAfterSignal && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
       queue = [...jobs];
       jobCount += jobs.length;
       progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);

@@ -125,7 +125,7 @@ const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
     .finally(() => timeout.abort());
 };
 
-/** Only a 503 with `Retry-After` says that nothing was stored. */
+/** Of the 5xx answers, only a 503 with `Retry-After` says that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

@@ -35,7 +35,7 @@ export interface ServiceOptions extends StoreLocation {
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Opens the store and listens. @throws Failure `storage`, `usage` */
+/** Opens the store and listens. @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   if (!isLoopback(address)) {

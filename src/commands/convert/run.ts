@@ -9,7 +9,7 @@ import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
-import { conversionInexact, convertRejected, refusedOnTerminal } from "../failures.ts";
+import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
@@ -23,7 +23,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   if (out === "-" && screen.isForProgram)
     throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to stdout");
   if (out === "-" && host.terminal.stdout)
-    throw refusedOnTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
+    throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
   const outputs = { "--out ": out, "--receipt ": typed.receipt };
   const rejectsOutputs = skipsInvalid || rejects !== undefined ? rejectsFiles(rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);

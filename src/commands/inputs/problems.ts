@@ -72,7 +72,7 @@ export const selectProblems = async (
     else kind.others.push(problem);
     if (kind === undefined && severity === "warning") kindCounts.set(rule, rank + 1);
   }
-  // The first kind of each rule, then the second kinds of rules with several messages, and so on.
+  // All errors and the first kind of each rule of warnings, then the second kinds, and so on.
   const chosen = new Set([...kinds.values()].sort((a, b) => a.rank - b.rank).slice(0, max));
   const shown: Problem[] = [];
   const hidden = new Map<string, number>();
@@ -94,7 +94,7 @@ export const selectProblems = async (
 /** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
-/** Returns the kind of a problem: rule and message, and if a service reports it, the field. */
+/** Returns the rule for a warning about a whole group or trajectory; else rule, message and a service's field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];

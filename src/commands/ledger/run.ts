@@ -39,12 +39,10 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, state]));
-  const missing = typed.id.filter((id) => states.get(id) !== "unknown");
-  if (ledger === undefined || missing.length > 0) {
-    const found = missing.map((id) => [id, states.get(id)] as const);
-    throw failures.noSuchRequest(found.map(([id, state]) => [id, state && ledgers.formatState(state)]));
-  }
+  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
+  const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
+  if (ledger === undefined || unresolvable.length > 0)
+    throw failures.noSuchRequest(unresolvable.map((id) => [id, states.get(id)]));
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);

@@ -17,7 +17,7 @@ import * as send from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
-import { ledgerLocationMissing, refusedOnTerminal } from "../failures.ts";
+import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
@@ -66,7 +66,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   if (number !== undefined && host.terminal.stdout)
-    throw refusedOnTerminal("--body does not print", "redirect stdout with > body.json");
+    throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const options = { ...deliveryOptions(run), split: dataset.split ?? "", body };
   const delivering = send.deliverGroups(dataset, options).finally(meter.stop);

@@ -9,14 +9,16 @@ import { graceMs } from "../request.ts";
 /** `isAfterError`: the group became complete after an error that stops the run, so it is not sent. */
 export type CompletedGroup = { readonly group: number; readonly isAfterError: boolean };
 
-/** `isLast` after a signal: each request is attempted once. `isAll`: requests need not be full. */
-type BatchOptions = { readonly isLast: boolean; readonly isAll: boolean };
+/** After a signal, each request is attempted once. `canBePartial`: the last request need not be full. */
+type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: boolean };
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
+  /** After a signal, the wait for another run is at most as long as the wait for a reply. */
+  const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const report = openGroupReporter(dataset);
   /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
   let pending: number[] = [];
@@ -44,17 +46,16 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     updateWaiting();
   };
 
-  const sendBatch = async ({ isLast, isAll }: BatchOptions) => {
+  const sendBatch = async (batch: BatchOptions) => {
     try {
-      // After a signal, the wait for another run is at most as long as the wait for a reply.
-      await runLedger.acquire(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
+      await runLedger.acquire(batch.isAfterSignal ? graceWait : undefined);
     } catch (thrown) {
-      if (isFailure(thrown, "interrupted") || (isLast && isFailure(thrown, "ledger-busy"))) return;
+      if (isFailure(thrown, "interrupted") || (batch.isAfterSignal && isFailure(thrown, "ledger-busy"))) return;
       throw thrown;
     }
     try {
       await catchUp();
-      await sendWithLedger({ isLast, isAll });
+      await sendWithLedger(batch);
       waitingSince = undefined;
       await catchUp();
     } finally {
@@ -68,7 +69,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
-  const sendWithLedger = async ({ isLast, isAll }: BatchOptions) => {
+  const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
     // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
     const byKey = new Map<string, number>();
     for (const group of listPending("not_sent")) {
@@ -79,11 +80,11 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const limit = delivery.limit();
     const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
     const filled = cutRequests(dataset, plan);
-    const requests = isAll ? filled : filled.slice(0, -1);
+    const requests = canBePartial ? filled : filled.slice(0, -1);
     const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
-    await delivery.sendJobs(jobs, isLast);
+    await delivery.sendJobs(jobs, isAfterSignal);
     for (const group of candidates) {
       const outcome = outcomes.outcomeOf(group);
       if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(numberOf(group), outcome);
@@ -121,10 +122,10 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     },
     async sendFull(): Promise<void> {
       const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
-      if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
+      if (bytes > delivery.limit().bytes) await sendBatch({});
     },
-    async sendAll(isLast: boolean): Promise<void> {
-      if (pending.length > 0) await sendBatch({ isLast, isAll: true });
+    async sendAll(isAfterSignal: boolean): Promise<void> {
+      if (pending.length > 0) await sendBatch({ isAfterSignal, canBePartial: true });
     },
   };
 };
