@@ -76,7 +76,7 @@ export const reportWrongType = (
   return false;
 };
 
-/** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>[<index>]`. */
+/** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>.<index>`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 /** Reports elements of another kind; true if there are none. */
@@ -91,7 +91,7 @@ export const checkElements = (text: JsonTable, list: number, type: ElementType, 
     if (kindAt(elementText, node) === kind) continue;
     if (rule !== undefined) report(rule, { found: describeValue(elementText, node) }, list, at);
     else {
-      const element = { node, field: `${type.field}[${at}]`, wanted: "an object" };
+      const element = { node, field: `${type.field}.${at}`, wanted: "an object" };
       reportWrongType(elementText, element, (name, data) => report(name, data, list, at));
     }
   }

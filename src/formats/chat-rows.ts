@@ -215,7 +215,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
       const reward = rewards?.items()[at];
       if (rewards !== undefined && rewards.items().length !== count)
         throw new ConversionError(`rewards is not a list of ${count} values, one for each completion`, rewards);
-      if (reward?.canBeMetric === false) throw new ConversionError(`rewards[${at}] is not a number`, reward);
+      if (reward?.canBeMetric === false) throw new ConversionError(`rewards.${at} is not a number`, reward);
       if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
@@ -223,7 +223,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
-    const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
+    const turns = readCompletion(run, row, [`completions.${at}`, completion]);
     return buildTrajectory({ reward, turns, ...membersOf(row, trlRows, itemMembers) });
   });
 };

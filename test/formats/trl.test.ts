@@ -43,7 +43,7 @@ describe("rows of TRL", () => {
     ];
     writeFileSync(file, new Uint8Array(parquetWriteBuffer({ schema, columnData })));
     const { code, stderr } = await runRollcall(["check", file]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("rewards[1] is not a number")]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("rewards.1 is not a number")]);
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {
