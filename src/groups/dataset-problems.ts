@@ -243,9 +243,11 @@ const maxSearchedBytes = 2 ** 20;
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
-  for (const [at, trajectory] of isShort ? readTrajectories(getPart(dataset, part)).entries() : []) {
-    const { columns } = recheckBytes(trajectory, dataset.found).parts;
-    if (lacks(columns.training.at(0), feature)) return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
+  const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
+  for (const [at, trajectory] of trajectories.entries()) {
+    const isOnly = trajectories.length === 1;
+    if (isOnly || lacks(recheckBytes(trajectory, dataset.found).parts.columns.training.at(0), feature))
+      return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
   return [];
 };
