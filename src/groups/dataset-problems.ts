@@ -313,16 +313,15 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
 }
 
 /** Returns the positions of numbers that occur more than once, in order; 0 does not count. */
-const findRepeatedNumbers = (column: Column): readonly number[] => {
-  const numbers = column.values();
+const findRepeatedNumbers = (numbers: Column): readonly number[] => {
   /** A hash table: the position of a number plus 1, or 0 in a free slot. */
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(1.25 * numbers.length + 1)));
   const mask = slots.length - 1;
   const repeated = new Set<number>();
   for (let at = 0; at < numbers.length; at++) {
-    const number = numbers[at] ?? 0;
+    const number = numbers.at(at);
     let slot = number & mask;
-    while ((slots[slot] ?? 0) > 0 && numbers[(slots[slot] ?? 0) - 1] !== number) slot = (slot + 1) & mask;
+    while ((slots[slot] ?? 0) > 0 && numbers.at((slots[slot] ?? 0) - 1) !== number) slot = (slot + 1) & mask;
     const first = slots[slot] ?? 0;
     if (first === 0) slots[slot] = at + 1;
     else if (number !== 0) repeated.add(first - 1).add(at);

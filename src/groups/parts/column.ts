@@ -70,11 +70,8 @@ export class Column {
 
   /** Copies a range. */
   values(from = 0, to = this.length): Values {
-    const values = new arrays[this.#type](Math.max(0, to - from)).fill(this.#default);
-    for (let at = from; at < to; at = (at | blockMask) + 1) {
-      const first = at & blockMask;
-      values.set(this.blocks[at >>> blockBits]?.subarray(first, first + to - at) ?? [], at - from);
-    }
+    const values = new arrays[this.#type](Math.max(0, to - from));
+    for (let at = from; at < to; at++) values[at - from] = this.at(at);
     return values;
   }
 }
