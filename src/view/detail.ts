@@ -1,13 +1,6 @@
 /** Reads a group: its prompt and key, its trajectories, their common messages, and the command that logs it. */
 import { findGroupKey } from "../check/index.ts";
-import {
-  computeMoments,
-  type Dataset,
-  locateGroup,
-  readGroupStart,
-  readGroupTrajectories,
-  type SourceTrajectory,
-} from "../groups/index.ts";
+import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
@@ -16,7 +9,7 @@ import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export interface ViewInput {
-  readonly dataset: Dataset;
+  readonly dataset: grouping.Dataset;
   /** The arguments of the command that logs a group. */
   readonly inputOptions: {
     readonly files: readonly string[];
@@ -33,18 +26,19 @@ export type ReadInput = () => Promise<ViewInput>;
 /** @throws Failure `input-changed` */
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
   const { groups, found } = input.dataset;
-  const trajectories = (await readGroupTrajectories(input.dataset, group)).map(parseTrajectory);
+  const trajectories = (await grouping.readGroupTrajectories(input.dataset, group)).map(parseTrajectory);
   const kind = found.parts.kindOf(groups.firstOf(group));
-  const { mean, deviation } = computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
+  const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
   return {
-    place: locateGroup(input.dataset, group),
+    place: grouping.locateGroup(input.dataset, group),
     isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...facts }) => ({
       ...facts,
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
-    exceptions: kind === "group" ? readExceptions(readGroupStart(input.dataset, group, groups.bytesOf(group))) : [],
+    exceptions:
+      kind === "group" ? readExceptions(grouping.readGroupStart(input.dataset, group, groups.bytesOf(group))) : [],
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
@@ -59,7 +53,7 @@ const readExceptions = (bytes: Buffer): readonly string[] =>
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
-const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
+const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const value = table.memberAt(root, key);
@@ -108,9 +102,9 @@ const maxCharacters = 200;
 const maxMemberBytes = 10_000;
 
 /** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */
-export const readGroupHead = (dataset: Dataset, group: number, groupBy: string | undefined) => {
+export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
-  const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
+  const bytes = grouping.readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
   const root = table.readRoot(bytes) ?? readStart(bytes);
   const trajectory = table.findAt(root, ["trajectories", 0]) ?? root;
   const members = trajectory === undefined ? [] : [...table.childrenOf(trajectory)];

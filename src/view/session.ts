@@ -1,20 +1,6 @@
 /** The groups of a dataset, which are read on request and measured in the background. */
 import type { Problem } from "../failure.ts";
-import {
-  checkFilter,
-  collectDistributions,
-  computeMoments,
-  type Dataset,
-  type Distributions,
-  findProblemSubject,
-  hasNoSampledTurn,
-  hasZeroVariance,
-  locateGroup,
-  readGroupTrajectories,
-  readRewards,
-  type SearchQuery,
-  searchGroups,
-} from "../groups/index.ts";
+import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupStore, RewardScale, Summary, UntrainableReason } from "./answers.ts";
@@ -53,18 +39,18 @@ export const openSession = (input: ViewInput) => {
       findings: findings.filter((finding) => finding.group === group),
     }),
     readTrajectories: async (group) =>
-      (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
+      (await grouping.readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };
   return {
     ...createAnswers(store),
     store,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
-      for await (const { group, rewards } of readRewards(dataset, signal)) {
+      for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;
         measures.rewards.set(rewards, measures.firsts[group]);
         if (rewards.length === 0 || !rewards.every(Number.isFinite)) continue;
-        ({ mean: measures.means[group], deviation: measures.deviations[group] } = computeMoments(rewards));
+        ({ mean: measures.means[group], deviation: measures.deviations[group] } = grouping.computeMoments(rewards));
       }
       measured = count;
       isMeasured = true;
@@ -77,7 +63,7 @@ export const openSession = (input: ViewInput) => {
 };
 
 /** The measured numbers of all groups. `firsts`: the position of the first reward of each group. */
-const createMeasures = ({ groups }: Dataset) => {
+const createMeasures = ({ groups }: grouping.Dataset) => {
   let trajectories = 0;
   const firsts = Array.from({ length: groups.count }, (_, group) => {
     const first = trajectories;
@@ -96,7 +82,11 @@ const createMeasures = ({ groups }: Dataset) => {
 type Measures = ReturnType<typeof createMeasures>;
 
 /** Lists the facts of groups. Getters read their numbers, because properties of 100,000 groups would take 20 MB. */
-const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Measures): readonly GroupFacts[] => {
+const listGroups = (
+  dataset: grouping.Dataset,
+  findings: readonly Finding[],
+  measures: Measures,
+): readonly GroupFacts[] => {
   const { groups } = dataset;
   const rules = new Map<number | null, string[]>();
   for (const { group, rule } of findings) {
@@ -109,7 +99,7 @@ const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Me
     readonly file: string;
     constructor(group: number) {
       this.group = group;
-      this.file = locateGroup(dataset, group).file;
+      this.file = grouping.locateGroup(dataset, group).file;
     }
     get size() {
       return groups.trajectoriesOf(this.group);
@@ -136,18 +126,18 @@ const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Me
 
 const toNullable = (value = Number.NaN): number | null => (Number.isNaN(value) ? null : value);
 
-const findUntrainableReason = (dataset: Dataset, group: number): UntrainableReason | null => {
+const findUntrainableReason = (dataset: grouping.Dataset, group: number): UntrainableReason | null => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
   if (trajectories === 1) return "one trajectory";
-  if (hasZeroVariance(dataset, group)) return "equal rewards";
-  return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
+  if (grouping.hasZeroVariance(dataset, group)) return "equal rewards";
+  return grouping.hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
+const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
-  const { rewards } = collectDistributions(dataset);
+  const { rewards } = grouping.collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   return {
@@ -165,29 +155,33 @@ const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summa
 };
 
 /** Finds the bounds of rewards without outliers. An outlier is farther from the `middle` range than its width. */
-const findScale = ({ weights, middle: [low, high], least, most }: Distributions["rewards"]): RewardScale => {
+const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardScale => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
   const [first, last] = [inside.at(0)?.value ?? least, inside.at(-1)?.value ?? most];
   return [least < from ? first : least, most > to ? last : most];
 };
 
-const toFinding = (dataset: Dataset, problem: Problem): Finding => {
+const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const place = file === undefined ? null : { file, line, column };
-  const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(dataset, problem) ?? {};
+  const {
+    group = null,
+    trajectory = null,
+    message: message_at = null,
+  } = grouping.findProblemSubject(dataset, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset, groups: readonly GroupFacts[]) => {
+const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) => {
   const searches = new Map<string, Search>();
   return {
     /** Returns the matches so far. The first call for a query starts the search. @throws as `GroupStore.search` */
-    async search({ text, where }: SearchQuery) {
+    async search({ text, where }: grouping.SearchQuery) {
       if (text === undefined && where === undefined) return { has: () => true, searched: null };
-      if (where !== undefined) await checkFilter(where);
+      if (where !== undefined) await grouping.checkFilter(where);
       const key = JSON.stringify([text, where]);
       const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
       // The most recent search is last in the map.
@@ -215,7 +209,11 @@ interface Search {
   failure?: { readonly thrown: unknown };
 }
 
-const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly GroupFacts[]): Search => {
+const startSearch = (
+  dataset: grouping.Dataset,
+  sought: grouping.SearchQuery,
+  groups: readonly GroupFacts[],
+): Search => {
   const search: Search = { ending: new AbortController(), groups: new Set(), share: 0 };
   const onFound = (group: number) => search.groups.add(group);
   const onProgress = (share: number) => {
@@ -225,7 +223,7 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly Gro
     const { rewards = [], size } = groups[group] ?? {};
     return rewards.length === size ? rewards : undefined;
   };
-  searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress, rewardsOf }).then(
+  grouping.searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress, rewardsOf }).then(
     () => onProgress(1),
     (thrown: unknown) => {
       search.failure = { thrown };
