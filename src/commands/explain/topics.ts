@@ -1,13 +1,6 @@
 /** The topics of `rollcall explain`: error codes, and the rules of problems. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
-import {
-  createProblem,
-  type ExampleInputs,
-  getRule,
-  type RuleName,
-  redactMessage,
-  ruleNames,
-} from "../../check/index.ts";
+import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { makeLooseModeProblem } from "../../files.ts";
 import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
@@ -57,9 +50,9 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
 };
 
 /** Returns the example of a rule about trajectories: composed from data, or found by checking files in memory. */
-export const exampleProblem = async (name: RuleName): Promise<Problem> => {
-  const { example } = getRule(name);
-  if ("data" in example) return createProblem(name, example.data, example.location);
+export const exampleProblem = async (name: check.RuleName): Promise<Problem> => {
+  const { example } = check.getRule(name);
+  if ("data" in example) return check.createProblem(name, example.data, example.location);
   const { files, against, ...readOptions } = example;
   const dataset = await readExampleFiles(files, readOptions);
   if (against !== undefined)
@@ -72,8 +65,8 @@ export const exampleProblem = async (name: RuleName): Promise<Problem> => {
 };
 
 const readExampleFiles = async (
-  files: ExampleInputs["files"],
-  { split, groupBy }: Pick<ExampleInputs, "split" | "groupBy">,
+  files: check.ExampleInputs["files"],
+  { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
 ): Promise<Dataset> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
     return { name, bytes: memoryBytes([Buffer.from(content)]) };
@@ -83,8 +76,8 @@ const readExampleFiles = async (
   return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 
-const trajectoryTopics = ruleNames.map((name): Topic => {
-  const { severity, why } = getRule(name);
+const trajectoryTopics = check.ruleNames.map((name): Topic => {
+  const { severity, why } = check.getRule(name);
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
@@ -128,7 +121,8 @@ const otherTopics: readonly Topic[] = [
 
 /** Returns topics for a list. The meaning of a rule without a reason is the message of its example. */
 export const describeTopics = async (listed: readonly Topic[]) => {
-  const describe = async ({ about, example }: Topic) => about ?? (example && redactMessage(await example())) ?? "";
+  const describe = async ({ about, example }: Topic) =>
+    about ?? (example && check.redactMessage(await example())) ?? "";
   return await Promise.all(listed.map(async (topic) => ({ ...topic, about: await describe(topic) })));
 };
 
