@@ -12,11 +12,14 @@ const groups = [
   // Used by the checker, without the schemas of the contract, which use it too.
   { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
-  { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/views)\.ts$/ },
+  { name: "output", test: /\/src\/(sentences|decimal|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/ },
+  // Only `call read` prints calls, but `src/output/index.ts` exports their pages.
+  { name: "call-page", test: /\/src\/output\/call\/printer\.ts$/ },
+  { name: "run", test: /\/src\/(run|program|cli\/index)\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
-  { name: "print", test: /\/src\/(output\/(list|page)|commands\/lists\/object-list)\.ts$/ },
+  { name: "print", test: /\/src\/commands\/lists\/object-list\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
-  { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
+  { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
   {

@@ -125,7 +125,7 @@ export const hintForWrongType = (found: unknown, { field, wanted }: { field: str
   if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
   if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
   if (Array.isArray(found) && wanted === "an object") {
-    const isExtraArray = field.endsWith("]") || found.some((item) => typeof item === "object");
+    const isExtraArray = /\.\d+$/.test(field) || found.some((item) => typeof item === "object");
     return isExtraArray ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
   }
   if (Array.isArray(found)) return undefined;

@@ -18,7 +18,7 @@ export const invalidPathParameter = (parameter: string, value: string): Failure 
 export const invalidHeader = (name: string): Failure => {
   const why = "its name or value contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
-    hint: "use only ASCII characters, without line ends, in the value and in project_header (the name of the header)",
+    hint: "use only ASCII characters without line ends (the setting project_header is the name of the project's header)",
   });
 };
 

@@ -37,11 +37,10 @@ export const ledgerDiffers = (
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
   let hint = `${rerunHint}; otherwise find the id of the request with \`rollcall ledger status\` and pass it to \`rollcall ledger resolve\``;
   if (missing > 0) {
-    const options = "the options that match the `rollcall log` run";
     const listed = "(--model, --batch, --local, --profile, --ledger, --split, --group-by, --where)";
     const again = isInvalid
-      ? `fix the errors that \`rollcall check\` reports, log the file, and verify it again with ${options}`
-      : `verify again with ${options} ${listed}, or with --all-destinations; if groups are still missing, log them`;
+      ? `fix the errors that \`rollcall check\` reports, log the file, and verify it again with the options of that run`
+      : `run the same \`rollcall log\` command again to send these groups; if it had other options ${listed}, verify again with them`;
     hint =
       facts.not_sent === 0
         ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
@@ -96,7 +95,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, and check the project (--project) and the URL of the service (base_url)",
+    hint: "pass the whole id, and check that the project and the service are those of the call",
   });
 };
 
@@ -178,7 +177,7 @@ export const lockDiffers = (
 
 export const catalogNotCached = ({ catalog, address, provider }: CatalogId): Failure =>
   new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${address}`, {
-    hint: "run the command once without --offline, which caches the catalog",
+    hint: "run the command once without --offline to cache the catalog",
   });
 
 export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId): Failure =>

@@ -76,7 +76,9 @@ const rename = command({
     const { screen } = context;
     const { account } = await saved.renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
-    screen.notice(`the account of the profile is still ${account}, so reruns skip groups that are already logged`);
+    screen.notice(
+      `reruns still skip the groups that were logged under the old name (the setting account stays ${account})`,
+    );
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },
 });

@@ -35,9 +35,9 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      const isBare = groups.isBare(group) || getPart(dataset, groups.firstOf(group)).source.origin?.canRegroup === true;
-      if (isBare) shared ??= { key: findSharedKey(dataset) };
-      const canRegroup = isBare && (shared?.key !== undefined || !groups.isKeyed(group));
+      const isFlat = groups.isBare(group) || getPart(dataset, groups.firstOf(group)).source.origin?.canRegroup === true;
+      if (isFlat) shared ??= { key: findSharedKey(dataset) };
+      const canRegroup = isFlat && (shared?.key !== undefined || !groups.isKeyed(group));
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
@@ -301,32 +301,32 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
 
 /** Yields parts with trajectories whose fingerprints occur more than once, and the positions of these trajectories. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
-  const repeated = findRepeatedNumbers(fingerprint);
-  let next = 0;
-  for (let [part, first] = [0, 0]; next < repeated.length && part < count; part++) {
+  const isRepeated = findRepeatedNumbers(fingerprint);
+  let next = isRepeated.indexOf(1);
+  for (let [part, first] = [0, 0]; next >= 0 && part < count; part++) {
     const end = first + trajectories.at(part);
     const suspects: number[] = [];
-    for (let at = repeated[next]; at !== undefined && at < end; at = repeated[++next]) suspects.push(at - first);
+    for (; next >= 0 && next < end; next = isRepeated.indexOf(1, next + 1)) suspects.push(next - first);
     if (suspects.length > 0) yield [part, suspects] as const;
     first = end;
   }
 }
 
-/** Returns the positions of numbers that occur more than once, in order; 0 does not count. */
-const findRepeatedNumbers = (numbers: Column): readonly number[] => {
+/** Returns 1 at the positions of numbers that occur more than once; 0 at other numbers, and at zeros. */
+const findRepeatedNumbers = (numbers: Column): Uint8Array => {
   /** A hash table: the position of a number plus 1, or 0 in a free slot. */
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(1.25 * numbers.length + 1)));
   const mask = slots.length - 1;
-  const repeated = new Set<number>();
+  const isRepeated = new Uint8Array(numbers.length);
   for (let at = 0; at < numbers.length; at++) {
     const number = numbers.at(at);
     let slot = number & mask;
     while ((slots[slot] ?? 0) > 0 && numbers.at((slots[slot] ?? 0) - 1) !== number) slot = (slot + 1) & mask;
     const first = slots[slot] ?? 0;
     if (first === 0) slots[slot] = at + 1;
-    else if (number !== 0) repeated.add(first - 1).add(at);
+    else if (number !== 0) isRepeated[first - 1] = isRepeated[at] = 1;
   }
-  return [...repeated].sort((a, b) => a - b);
+  return isRepeated;
 };
 
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {

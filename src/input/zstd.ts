@@ -13,7 +13,7 @@ export const formatExcess = (length: number): string => `it decompresses to more
 /** Bytes of the largest window, as by default in zstd's decoder. */
 const maxWindow = 2 ** 27;
 
-/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; errors of zlib; other errors for damage */
+/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; an Error of the decoder */
 export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;

@@ -126,7 +126,7 @@ const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string 
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
-  return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, rerun the same \`rollcall log\` command with --on-unknown resend`;
+  return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, run the same \`rollcall log\` command with --on-unknown resend`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -139,7 +139,9 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     ? `${name} (${positions}) and earlier requests may or may not have been logged`
     : `${name} (${facts.id === undefined ? "" : `${facts.id}, `}${positions}) may or may not have been logged`;
   const [andRest, orRest] =
-    notSent > 0 ? [" and send the rest", "; to send only the rest, omit --on-unknown resend"] : ["", ""];
+    notSent > 0
+      ? [" and send the rest", ". Without that option, it sends only the groups that were not sent"]
+      : ["", ""];
   const hint = canResolve
     ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest}, because the service honors Idempotency-Key`
     : facts.ledger

@@ -229,8 +229,8 @@ export const fileRules = {
     redactedMessage: "invalid JSON",
     advice: ({ fault, character, before }) => {
       if (fault === "word" && before === "{") return "write keys in double quotes";
-      if (fault !== "comma" && before === undefined)
-        return "delete this line, or write a group or a trajectory as JSON";
+      if (fault === "word" && before === undefined)
+        return "write only groups or trajectories as JSON, one on each line";
       if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
       return before === undefined
         ? `remove the ${character}, or write the opening bracket`

@@ -148,7 +148,7 @@ export const runRules = {
     message: ({ cut }) =>
       cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
     advice:
-      "do not log the groups again, unless a login page or a proxy answered (then check base_url, and pass --resend-logged)",
+      "check base_url: if it is not the URL of the service, correct it, and log the groups again with --resend-logged; otherwise do not log them again",
     why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service itself answered, only their metrics are missing.",
     example: problemExample({ cut: true }),
   }),

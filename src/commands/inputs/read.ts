@@ -173,7 +173,7 @@ export const printFacts = async (
   { facts, metrics = {}, metricsScope, next = [] }: ResultPage,
 ): Promise<void> => {
   if (screen.format !== "table") {
-    const rows = [...facts, ...toFacts({ "measured groups": metricsScope }), ...toFacts(metrics), ...next];
+    const rows = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
     return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });
   }
   const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>

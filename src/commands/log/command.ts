@@ -56,7 +56,7 @@ const options = {
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(
-      "action if the outcome of a request is unknown: stop the run, resend the request, or leave it and send the other groups (default: stop)",
+      "action if the outcome of a request is unknown: end the run after it, resend it, or send the other groups without it (default: stop)",
       ["stop", "resend", "leave"],
     ),
   }),

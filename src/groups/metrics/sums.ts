@@ -107,7 +107,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
-/** Sorts in place. For the few rewards of a group, an insertion sort is faster than a call of V8's sort. */
+/** Sorts finite numbers in place. For a few rewards, an insertion sort is faster than a call of V8's sort. */
 const sortNumbers = (values: Float64Array): Float64Array => {
   if (values.length > 32) return values.sort();
   for (let count = 1; count < values.length; count++) {

@@ -50,6 +50,8 @@ describe("rollcall check", () => {
       [`{"split":"a","trajectory_groups":{"trajectories":[${one}]}}`, '"trajectory_groups": [{…}]'],
       [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "remove one pair of brackets"],
       [`[[{"trajectories":[${one}]}]]`, "remove one pair of brackets"],
+      ['{"trajectories":[[]]}', "remove one pair of brackets"],
+      ['{"trajectories":[["a","b"]]}', "remove one pair of brackets"],
     ] as const;
     const files = filesOf(...cases.map(([text]) => text));
     const problems = (await document(files)).document.problems as readonly {
