@@ -399,8 +399,8 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: log,
     helps: [
       [`mv $XDG_DATA_HOME/rollcall/ledger.db away && ${log}`, `${isLogged} && grep -q diary away`],
-      [`ROLLCALL_DATA_DIR=$PWD/data ${log}`, `ROLLCALL_DATA_DIR=$PWD/data ${isLogged}`],
-      [`${log} --ledger l.db`, `${isLogged} --ledger l.db`],
+      [`ROLLCALL_LEDGER=$PWD/l.db ${log}`, `ROLLCALL_LEDGER=$PWD/l.db ${isLogged}`],
+      [`${log} --ledger k.db`, `${isLogged} --ledger k.db`],
     ],
   },
   "invalid-local-key": {
