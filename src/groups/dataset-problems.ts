@@ -301,32 +301,17 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
 
 /** Yields parts with trajectories whose fingerprints occur more than once, and the positions of these trajectories. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
-  const isRepeated = findRepeatedNumbers(fingerprint);
-  let next = isRepeated.indexOf(1);
-  for (let [part, first] = [0, 0]; next >= 0 && part < count; part++) {
-    const end = first + trajectories.at(part);
+  const repeated = findRepeatedNumbers(fingerprint);
+  for (let [part, first] = [0, 0]; repeated.size > 0 && part < count; first += trajectories.at(part++)) {
     const suspects: number[] = [];
-    for (; next >= 0 && next < end; next = isRepeated.indexOf(1, next + 1)) suspects.push(next - first);
+    for (let at = 0; at < trajectories.at(part); at++) if (repeated.has(fingerprint.at(first + at))) suspects.push(at);
     if (suspects.length > 0) yield [part, suspects] as const;
-    first = end;
   }
 }
 
-/** Returns 1 at the positions of numbers that occur more than once; 0 at other numbers, and at zeros. */
-const findRepeatedNumbers = (numbers: Column): Uint8Array => {
-  /** A hash table: the position of a number plus 1, or 0 in a free slot. */
-  const slots = new Int32Array(2 ** Math.ceil(Math.log2(1.25 * numbers.length + 1)));
-  const mask = slots.length - 1;
-  const isRepeated = new Uint8Array(numbers.length);
-  for (let at = 0; at < numbers.length; at++) {
-    const number = numbers.at(at);
-    let slot = number & mask;
-    while ((slots[slot] ?? 0) > 0 && numbers.at((slots[slot] ?? 0) - 1) !== number) slot = (slot + 1) & mask;
-    const first = slots[slot] ?? 0;
-    if (first === 0) slots[slot] = at + 1;
-    else if (number !== 0) isRepeated[first - 1] = isRepeated[at] = 1;
-  }
-  return isRepeated;
+const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
+  const sorted = numbers.values().sort();
+  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
