@@ -120,12 +120,16 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
 };
 
-export const hintForWrongType = (found: unknown, { field, wanted }: { field: string; wanted: string }) => {
+/** @param isElement true if the value is an element of a list */
+export const hintForWrongType = (
+  found: unknown,
+  { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },
+) => {
   const isNumber = wanted.endsWith("number");
   if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
   if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
   if (Array.isArray(found) && wanted === "an object") {
-    const isExtraArray = /\.\d+$/.test(field) || found.some((item) => typeof item === "object");
+    const isExtraArray = isElement || found.some((item) => typeof item === "object");
     return isExtraArray ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
   }
   if (Array.isArray(found)) return undefined;

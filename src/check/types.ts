@@ -68,10 +68,10 @@ const isElement = ({ bytes }: JsonTable, start: number): boolean =>
 
 export const reportWrongType = (
   text: JsonTable,
-  { node, field, wanted }: { node: number; field: string; wanted: string },
+  { node, field, wanted, isElement = false }: { node: number; field: string; wanted: string; isElement?: boolean },
   report: Report,
 ): false => {
-  const instead = () => hintForWrongType(parseNode(text, node), { field, wanted });
+  const instead = () => hintForWrongType(parseNode(text, node), { field, wanted, isElement });
   report("wrong-type", { field, wanted, found: describeValue(text, node), instead }, node);
   return false;
 };
@@ -91,7 +91,7 @@ export const checkElements = (text: JsonTable, list: number, type: ElementType, 
     if (kindAt(elementText, node) === kind) continue;
     if (rule !== undefined) report(rule, { found: describeValue(elementText, node) }, list, at);
     else {
-      const element = { node, field: `${type.field}.${at}`, wanted: "an object" };
+      const element = { node, field: `${type.field}.${at}`, wanted: "an object", isElement: true };
       reportWrongType(elementText, element, (name, data) => report(name, data, list, at));
     }
   }
