@@ -39,10 +39,10 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
-  const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
+  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, state]));
+  const unresolvable = typed.id.flatMap((id) => (states.get(id) === "unknown" ? [] : [[id, states.get(id)] as const]));
   if (ledger === undefined || unresolvable.length > 0)
-    throw failures.noSuchRequest(unresolvable.map((id) => [id, states.get(id)]));
+    throw failures.noSuchRequest(unresolvable.map(([id, state]) => [id, state && ledgers.formatState(state)]));
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
