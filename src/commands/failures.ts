@@ -95,7 +95,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, and check that the project and the service are those of the call",
+    hint: "pass the whole id, and check the project (--project) and the service that you read from",
   });
 };
 
