@@ -35,7 +35,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      const isFlat = groups.isBare(group) || getPart(dataset, groups.firstOf(group)).source.origin?.canRegroup === true;
+      const source = dataset.sources[dataset.found.parts.columns.source.at(groups.firstOf(group))];
+      const isFlat = groups.isBare(group) || source?.origin?.canRegroup === true;
       if (isFlat) shared ??= { key: findSharedKey(dataset) };
       const canRegroup = isFlat && (shared?.key !== undefined || !groups.isKeyed(group));
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
@@ -309,9 +310,17 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
   }
 }
 
+/** About how many numbers are copied and sorted at once, in 4 MB. */
+const portionLength = 2 ** 20;
+
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
-  const sorted = numbers.values().sort();
-  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
+  const repeated = new Set<number>();
+  const portions = Math.ceil(numbers.length / portionLength);
+  for (let portion = 0; portion < portions; portion++) {
+    const sorted = numbers.select((number) => number !== 0 && number % portions === portion).sort();
+    for (let at = 1; at < sorted.length; at++) if (sorted[at] === sorted[at - 1]) repeated.add(sorted[at] ?? 0);
+  }
+  return repeated;
 };
 
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
@@ -321,7 +330,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {
-    const same = table.find(ours.at(group));
+    const same = table.findWords((word) => ours.wordOf(group, word));
     if (same === undefined) continue;
     reportGroup(dataset, "split-leak", { data: { place: formatLine(positions.locateGroup(other, same)) }, group });
   }

@@ -8,12 +8,12 @@ export const dedupKeyBytes = digestBytes;
 
 /** Dedup keys by group number. Equal groups are interchangeable, so their order does not matter. */
 export class DedupKeys {
-  readonly #keys = new Digests();
+  readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests of the known groups, in order */
-  constructor(digests?: Digests) {
-    if (digests !== undefined) this.#keys.appendAll(digests);
+  /** @param digests of the known groups, in order. Keys replace them. */
+  constructor(digests = new Digests()) {
+    this.#keys = digests;
   }
 
   get count(): number {
@@ -71,6 +71,7 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
+/** The keys take the memory of the digests, so nobody may read the digests afterwards. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

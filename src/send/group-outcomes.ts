@@ -25,11 +25,11 @@ export const openGroupOutcomes = (groups: number) => {
     },
     groupsWith(outcome: GroupOutcome): Uint32Array {
       const code = outcomeNames.indexOf(outcome);
-      const values = codes.values();
-      const groups = new Uint32Array(values.length);
-      let count = 0;
-      for (let group = 0; group < values.length; group++) if (values[group] === code) groups[count++] = group;
-      return groups.subarray(0, count);
+      let left = 0;
+      for (let group = 0; group < codes.length; group++) if (codes.at(group) === code) left++;
+      const groups = new Uint32Array(left);
+      for (let group = codes.length - 1; left > 0; group--) if (codes.at(group) === code) groups[--left] = group;
+      return groups;
     },
     countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
       const counts = { groups: zeroCounts(), trajectories: zeroCounts() };

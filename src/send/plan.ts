@@ -28,7 +28,11 @@ export const planRequests = (
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
-    const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
+    const { opening, closing } = enveloped.envelope;
+    const commaBytes = 1;
+    const perRequest = opening.length + closing.length - commaBytes;
+    const all = requests.reduce((sum, { bytes }) => sum + bytes - perRequest, perRequest);
+    const size = { ...compareSize(all, limit), requests: requests.length };
     if (oneRequest) throw oneRequestTooLarge(size);
     dataset.problems.report("split-requests", size);
   }

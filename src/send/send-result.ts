@@ -2,7 +2,7 @@
 import type { Retry } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
-import { getValue, openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
+import { openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
 import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
@@ -85,7 +85,9 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
   return redact(sliceText(body, spanOf(list)));
 };
 
+/** Parses only the first of the ids, because there can be one for each of a million trajectories. */
 export const findFirstCall = (calls: string): string | undefined => {
-  const first = getValue(parseJson(calls)?.value, [0]);
-  return typeof first === "string" ? first : undefined;
+  const [, first = ""] = /^\[\s*("(?:[^"\\]|\\.)*")/.exec(calls) ?? [];
+  const value = parseJson(first)?.value;
+  return typeof value === "string" ? value : undefined;
 };

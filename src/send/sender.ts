@@ -234,12 +234,14 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 };
 
+const maxCopiedKeys = 4096;
+
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies adjacent groups together.
+  // Copies adjacent groups together, but not all, because the copy is temporary.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
-    for (end = first + 1; groups[end] === group + end - first; ) end++;
+    for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;
     keys.set(dedupKeys.slice(group, end - first), first * dedupKeyBytes);
   }
   return keys;
