@@ -30,20 +30,20 @@ const login = command({
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
     const { screen } = context;
     const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const plan = await config.planLogin({ ...context, flags }, { only, username, withToken });
-    const { profile } = plan.settings;
+    const started = await config.startLogin({ ...context, flags }, { only, username, withToken });
+    const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
     // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
     do {
-      if (!noCheck && state === "untried") state = await testKey(context, plan, uses.length > 0);
-      const saved = await plan.save();
-      const savedUses = plan.findTargets().map((target) => target.use);
+      if (!noCheck && state === "untried") state = await testKey(context, started, uses.length > 0);
+      const saved = await started.save();
+      const savedUses = started.findTargets().map((target) => target.use);
       if (savedUses.length > uses.length)
         screen.notice(`saved in ${saved}, profile ${profile}: the key for ${savedUses.join(", ")}`);
       uses = savedUses;
       await screen.flushErrors();
-    } while (await plan.askNext());
+    } while (await started.askNext());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const first = uses.includes("log")
       ? "rollcall log <model-id> <file> --split <name>"
@@ -52,14 +52,14 @@ const login = command({
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    const document = { profile, saved: plan.findTargets(), checked: state === "taken", next };
+    const document = { profile, saved: started.findTargets(), checked: state === "taken", next };
     if (screen.isForProgram) await printDocument(screen, document);
   },
 });
 
 /** Tests a key. Warns if the answer is unclear. @param isSaved true if the key was saved after an earlier answer */
-const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolean) => {
-  const [{ settings }, targets] = [plan, plan.findTargets()];
+const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
+  const [{ settings }, targets] = [started, started.findTargets()];
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (failure === undefined) return state;
@@ -75,7 +75,7 @@ const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolea
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
   const problem = unansweredKeyProblem(origin, settings.profile, setting);
-  const replaced = plan.findReplacedOrigin();
+  const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
     const hint = "check the URL, log in to another profile with --profile <name>, or replace the key with --no-check";
@@ -103,14 +103,14 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The results of testing a key (`check` in JSON), and their texts in tables. `unclear`: no reply shows the result. */
+/** The results of a key's test (`check` in JSON), and their texts in tables. `unclear`: the reply shows no result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** No call has this id, but the answer shows if the service accepts the credential. */
+/** No call has this id, but the answer to a read shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/** Tests the first credential that can be tested, by a read of the models or of a call that does not exist. */
+/** Tests the first credential that can be tested, by reading the models or a call that does not exist. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -1,4 +1,4 @@
-/** Shows and changes what is saved: settings, and profiles with their credentials. */
+/** Shows and changes saved settings, profiles and credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { readUpTo } from "../files.ts";
@@ -10,12 +10,12 @@ import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import * as lookup from "./layers.ts";
 import { setCommand } from "./read.ts";
-import { addMembers, changeSaved, parseDocument, readSaved, type SavedChange } from "./saved.ts";
+import { changeSaved, createAddition, parseDocument, readSaved, type SavedChange } from "./saved.ts";
 import * as values from "./values.ts";
 
 type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "screen">;
 
-/** `from` is the option, variable or file of a setting; `problem` is null if its value is valid. */
+/** `from` is the option, variable or file of the value. `problem` is null if the value is valid. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: ChangeSources) => {
@@ -25,11 +25,11 @@ export const listSettings = (sources: ChangeSources) => {
 };
 
 export const showSetting = (sources: ChangeSources, typed: string) => {
-  const name = findSetting(typed);
+  const name = parseSettingName(typed);
   const layers = lookup.findLayers(sources);
-  const builtIn = layers.local && values.settings[name].isOfService ? checkSetting(name, "", layers) : undefined;
+  const builtIn = layers.local && values.settings[name].isOfService ? findSettingFailure(name, "", layers) : undefined;
   if (builtIn !== undefined) throw builtIn;
-  lookup.findValue(layers, name);
+  lookup.readValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
@@ -37,7 +37,7 @@ const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
   const resolved = lookup.resolveSetting(layers, name);
   if (resolved === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = resolved;
-  const invalid = checkSetting(name, text, layers);
+  const invalid = findSettingFailure(name, text, layers);
   const isSaved = source === "profile";
   const advice = isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value";
   const position = isSaved ? layers.where(name) : {};
@@ -72,13 +72,13 @@ const unknownName = (name: string): Failure => {
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
-const findSetting = (typed: string): values.SettingName => {
+const parseSettingName = (typed: string): values.SettingName => {
   const name = [typed, normalizeName(typed)].find(values.isSettingName);
   if (name !== undefined) return name;
   throw unknownName(typed);
 };
 
-const checkSetting = (name: string, value: unknown, layers: Pick<lookup.Layers, "local" | "windows">) => {
+const findSettingFailure = (name: string, value: unknown, layers: Pick<lookup.Layers, "local" | "windows">) => {
   if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
   const where = { setting: name };
@@ -97,22 +97,22 @@ const checkSetting = (name: string, value: unknown, layers: Pick<lookup.Layers, 
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** Returns the problem of a setting in an imported file. The message does not quote secrets of a URL. */
-export const findSettingProblem = (...imported: Parameters<typeof checkSetting>): Problem | undefined => {
-  const found = checkSetting(...imported);
+/** Returns the problem of an imported setting. Its message contains no secret of a URL. */
+export const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>): Problem | undefined => {
+  const found = findSettingFailure(...imported);
   return found && toProblem(found, "error", "correct the value in the file");
 };
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because its name may be mistyped. Without a terminal, throws the failure. */
+/** Asks before a profile is created, because the name may be mistyped. Without a terminal, throws `failure`. */
 type Confirm = (failure: Failure) => Promise<void>;
 type TypedSetting = Readonly<Record<"name" | "value", string>>;
 
 export const setSetting = async (sources: ChangeSources, typed: TypedSetting, confirm?: Confirm) =>
   await saveSettings(sources, confirm, (layers) => {
-    const name = findSetting(typed.name);
-    const problem = checkSetting(name, typed.value, layers);
+    const name = parseSettingName(typed.name);
+    const problem = findSettingFailure(name, typed.value, layers);
     if (problem !== undefined) throw problem;
     const value = values.settings[name].parse(typed.value, layers);
     return { [name]: typeof value === "boolean" ? value : typed.value };
@@ -128,7 +128,7 @@ const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure("--create"));
   const added = await read(layers);
-  const file = await changeSaved(sources.host, "settings", addMembers(profile, added));
+  const file = await changeSaved(sources.host, "settings", createAddition(profile, added));
   const after = { ...layers, saved: added, flags: {} };
   const overriding = values.settingNames.filter(
     (name) => Object.hasOwn(added, name) && lookup.resolveSetting(after, name)?.source === "environment",
@@ -138,7 +138,7 @@ const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined
   return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName), isLogUrlSeparate };
 };
 
-const omitMembers = (profile: string, keys: readonly string[]): SavedChange => {
+const createRemoval = (profile: string, keys: readonly string[]): SavedChange => {
   return (profiles) => {
     const members = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !keys.includes(name));
     profiles.set(profile, Object.fromEntries(members));
@@ -147,9 +147,9 @@ const omitMembers = (profile: string, keys: readonly string[]): SavedChange => {
 
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = lookup.findLayers(sources);
-  const typedNames = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
+  const typedNames = typed.map((name) => (Object.hasOwn(saved, name) ? name : parseSettingName(name)));
   const names = typedNames.filter((name) => Object.hasOwn(saved, name));
-  if (names.length > 0) await changeSaved(sources.host, "settings", omitMembers(profile, names));
+  if (names.length > 0) await changeSaved(sources.host, "settings", createRemoval(profile, names));
   return { profile, names, absent: typedNames.filter((name) => !names.includes(name)) };
 };
 
@@ -158,7 +158,7 @@ export const exportSettings = (sources: ChangeSources) => {
   const layers = lookup.findLayers(sources);
   const { profile, saved } = layers;
   const names = values.settingNames.filter((name) => (saved[name] ?? null) !== null);
-  for (const name of names) lookup.findValue({ ...layers, flags: {}, env: {} }, name);
+  for (const name of names) lookup.readValue({ ...layers, flags: {}, env: {} }, name);
   const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
   return { profile, settings: exported, unknown: findUnknownNames(layers) };
 };
@@ -219,17 +219,17 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
   return { wasInUse };
 };
 
-/** Deletes the saved credentials of a profile, or of one use. `left` are variables that still contain credentials. */
+/** Deletes a profile's saved credentials, or one use's credential. `left` lists variables with credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, screen } = sources;
   const { profile } = lookup.findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
   const removed = saved.filter((use) => only === undefined || use === only);
-  if (removed.length > 0) await changeSaved(host, "credentials", omitMembers(profile, removed));
+  if (removed.length > 0) await changeSaved(host, "credentials", createRemoval(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
-/** Renames a profile. Its account stays, so the ledger still finds its groups. @throws Failure `profile-exists` */
+/** Renames a profile, but keeps its account, so the ledger still finds its groups. @throws Failure `profile-exists` */
 export const renameProfile = async (sources: ChangeSources, { from, to }: Record<"from" | "to", string>) => {
   const { host } = sources;
   const { keys, otherProfiles } = findProfile(sources, from);
@@ -239,7 +239,7 @@ export const renameProfile = async (sources: ChangeSources, { from, to }: Record
   const taken = otherProfiles.find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
-  // A run that is killed between the changes leaves the keys under the new name, the settings under the old name.
+  // If the run is killed between the changes, the keys have the new name, but the settings have the old name.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {
       profiles.set(to, profiles.get(from) ?? {});

@@ -1,4 +1,4 @@
-/** Finds the credential of a request: in a named profile, the environment, a login, or the output of a command. */
+/** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -8,11 +8,11 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
-import { findUrlSource, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
 import { toOptionName, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
-/** The host of each use (interface 5), and the variables of its secret by precedence. */
+/** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */
 export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
@@ -21,14 +21,14 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that contain a secret for the uses, or the path of a file with such a secret. */
+/** Returns the set variables that contain a secret for `uses`, or the path of a file with the secret. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
-interface FoundCredential {
-  /** `command`: a command would run. `elsewhere`: the saved credential is for another origin. */
+interface CredentialSource {
+  /** `command`: a command prints the credential. `elsewhere`: the saved credential is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
   readonly profile?: string | undefined;
@@ -56,18 +56,18 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
     const isOtherBound = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
     const omit = isOtherBound ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
-    // Another profile does not have the URLs of this profile.
+    // If `isOtherBound`, the login is for another profile, which lacks the URLs of this profile.
     const urls = urlSettingNames
       .filter((each) => !isOtherBound || findUrlSource(layers, each).source !== "profile")
       .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-    // A login for all uses would save the key for the other origins too.
+    // A login without --for would save the key for the other origins, too.
     const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
-    const option = source === "profile" ? undefined : `${toOptionName(name)} ${findValue(layers, setting)}`;
+    const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
     const login = failures.loginCommand(isOtherBound ? "<name>" : profile, only, option);
     const firstLogin = isTyped ? login : failures.loginCommand(profile);
     return { use, origin, profile, omit, login, firstLogin };
   };
-  const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
+  const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
       const secret = await readVariable(variable);
@@ -78,7 +78,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     }
     return undefined;
   };
-  const findInLogin = (use: CredentialUse, origin: string): FoundCredential | undefined => {
+  const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const { profiles, where } = readSaved(host, "credentials", screen.warn);
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
@@ -96,15 +96,15 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const failure = failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin);
     return { state: "elsewhere", from, failure };
   };
-  const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
-    const line = findValue(layers, "credential_command");
+  const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
+    const line = readValue(layers, "credential_command");
     const isOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
     if (line === undefined || (onlyOfProfile && !isOfProfile)) return undefined;
     const from = isOfProfile ? `credential_command of the profile ${profile}` : commandVariable;
     const secret = () => runCredentialCommand(line, { host, hide, use, origin });
     return { state: "command", from, profile: isOfProfile ? profile : undefined, username: findUsername(use), secret };
   };
-  const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
+  const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
     // The credential or command of a named profile overrides the environment.
     const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
@@ -118,7 +118,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  /** Finds a credential. Runs the command of a `refused` key again, once per use and origin. @throws Failure */
+  /** Finds a credential. If the key of a command is `refused`, reruns the command, once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const resolve = async (): Promise<Credential> => {
       const { secret, from = "", profile, username, failure } = await find(use, origin);
@@ -137,7 +137,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
-/** Checks a user name: Basic authentication ends it at a colon (interface 5). @throws Failure `setting-invalid` */
+/** Checks a user name, which Basic authentication ends at a colon (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
@@ -149,12 +149,11 @@ export const findSavedUses = (logins: JsonObject | undefined): readonly Credenti
 
 type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
-/** Larger content is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Reads each variable once, because the file that `…_FILE` names may be a pipe. */
+/** Returns a function that reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, Promise<Secret | undefined>>();
   return async (variable: string): Promise<Secret | undefined> => {
@@ -164,7 +163,7 @@ export const openVariables = (host: Host) => {
   };
 };
 
-/** Reads a variable, or the file that its `…_FILE` names, unchecked. Undefined if neither is set. @throws `usage` */
+/** Reads a variable, or the file that `…_FILE` names. Returns undefined if neither variable is set. @throws Failure */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -176,19 +175,19 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
-  return { text: withoutLineEnd(bytes.toString("utf8")), from, where };
+  return { text: removeLineEnd(bytes.toString("utf8")), from, where };
 };
 
-/** Removes one line end, which `echo` and editors put after a key. */
-export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
+/** Removes the line end that `echo` and editors add to a key. */
+export const removeLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
-/** Checks that a secret can be sent for all of the uses. @throws Failure `invalid-credential`, without its content */
+/** Checks that a secret can be sent for all of the uses. @throws Failure `invalid-credential`, without the secret */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
   const fault = findSecretFault(text, uses);
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
 };
 
-/** A key is visible ASCII without spaces. A password (`call read`, a database) is any text on one line. */
+/** A key has only visible ASCII. A password (of `call read` or a database) is any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]): failures.SecretFault | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
@@ -198,9 +197,9 @@ const findSecretFault = (text: string, uses: readonly string[]): failures.Secret
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 
-/** The time for a command, because a person may have to touch a security key. */
+/** Maximum time of a command; long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-/** The time for the output after the command's exit, because a program that it started may keep the pipe open. */
+/** Maximum wait for output after a command ends. A program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
@@ -210,14 +209,14 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Runs a `credential_command` without a shell, and returns the first line of its output, which is never shown. */
+/** Runs a `credential_command` without a shell. Returns the first line of its output, and never shows the output. */
 export const runCredentialCommand = async (line: string, target: CommandTarget): Promise<string> => {
   const { host, hide, use, origin } = target;
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
-    // Standard input may contain trajectories for rollcall. The command may print secrets to standard error.
+    // Standard input may have trajectories for rollcall, and standard error may have secrets.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,

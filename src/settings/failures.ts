@@ -11,7 +11,7 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
   return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 
-/** @param invalid a value without secrets, and the profile that it is saved in */
+/** @param invalid has a `value` without secrets, and the `profile` of a saved value */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation } & {
     [Name in "suggestion" | "profile"]?: string | undefined;
@@ -54,7 +54,7 @@ export const profileExists = (profile: string): Failure => {
 export const profileBuiltIn = (action: string, hint?: string): Failure =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
-/** `where` is the source of the name. `create` says how to create the profile. Default: by a login. */
+/** `where` is the source of the name. `create` is the way to create the profile (default: a login). */
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile): Failure => {
@@ -109,9 +109,9 @@ interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
-  /** Advice that returns to the origin of the saved key. If defined, `login` saves a key for another profile. */
+  /** Advice to return to the origin of the saved key. If defined, `login` saves a key in another profile. */
   omit: string | undefined;
-  /** The command that saves a key for the origin, and its URL if the profile does not have it. */
+  /** The command that saves a key for the origin, and the URL if the profile lacks the URL. */
   login: string;
   firstLogin: string;
 }
@@ -171,6 +171,6 @@ export const homeMissing = (cause: unknown): Failure => {
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
 };
 
-/** @param option the option with the URL, if the profile does not have it */
+/** @param option the option with the URL, if the profile lacks the URL */
 export const loginCommand = (profile: string, use?: CredentialUse, option?: string): string =>
   [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

@@ -1,4 +1,4 @@
-/** Settings, profiles and credentials: the values of a run, and the commands that change them. */
+/** Reads, shows and changes settings, profiles and credentials. */
 
 export * from "./changes.ts";
 export { credentialUses, findSecretVariables } from "./credentials.ts";

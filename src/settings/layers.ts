@@ -1,4 +1,4 @@
-/** Finds the profile of a run, and each setting: command line > environment > profile > default (configuration.md). */
+/** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
 import type { Host } from "../host.ts";
@@ -17,7 +17,7 @@ export interface SettingsSources {
   readonly host: Host;
   readonly flags: SettingFlags;
   readonly screen: {
-    /** Takes each secret as soon as it is known, so that all output is redacted. */
+    /** Redacts a secret in all later output, so it is called as soon as a secret is known. */
     readonly hideSecret: (secret: string) => void;
     readonly notice: (sentence: string) => void;
     readonly warn: (problem: Problem) => void;
@@ -30,7 +30,7 @@ export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
-/** Strict, because a name is a key of a JSON object and an argument of commands. */
+/** Allows few characters, because a name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation): string => {
@@ -55,7 +55,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   }
 };
 
-/** Finds the run's profile, which may be new. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Finds the run's profile, which may not exist yet. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local selects the profile ${localProfile}`;
@@ -76,13 +76,13 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const file = readSaved(host, "settings", screen?.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
-  const typed = values.urlSettingNames.find((name) => flags[name] !== undefined);
-  if (local && typed !== undefined) {
+  const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
+  if (local && urlName !== undefined) {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
-    throw conflictingOptions({ first, second: values.toOptionName(typed), why: "the local service has its own URL" });
+    throw conflictingOptions({ first, second: values.toOptionName(urlName), why: "the local service has its own URL" });
   }
   const saved: JsonObject | undefined = file.profiles.get(profile);
-  // A profile without settings may have credentials.
+  // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
   const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen?.warn));
   const isNew = !known.includes(profile);
@@ -121,7 +121,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const fromEnvironment = resolve(env[environment], "environment", { environment });
   const isProfileFirst = isOfService && isNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
-  // A named profile with a base URL logs there, not to the log URL of the environment.
+  // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
   const isReplaced = isNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
   // The local service has its own URLs and its own key.
   if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
@@ -130,7 +130,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
-/** Returns the setting and the source of a URL, because the log URL is the base URL by default. */
+/** Returns the setting that a URL comes from, and its source. The log URL can come from `base_url`. */
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];
@@ -140,14 +140,14 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
 
 type Value<Name extends values.SettingName> = values.SettingValues[Name] | undefined;
 
-/** @throws Failure `setting-invalid` */
-export const findValue = <Name extends values.SettingName>(layers: Layers, name: Name): Value<Name> => {
+/** Resolves a setting and parses its text. @throws Failure `setting-invalid` */
+export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name): Value<Name> => {
   const resolved = resolveSetting(layers, name);
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // A derived default is invalid only if the setting that it derives from is. The failure then names that setting.
-  if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
+  // If a derived default is invalid, so is the setting that it derives from. The failure names that setting.
+  if (source === "default" && derivedFrom !== undefined) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;

@@ -1,4 +1,4 @@
-/** Prompts, and logins: reads a key, asks for missing settings, and saves both. */
+/** Asks questions on a terminal. Logs in: reads a key, asks for missing settings, and saves the answers. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failures.ts";
@@ -9,7 +9,7 @@ import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
-import { addMembers, changeSaved, readSaved } from "./saved.ts";
+import { changeSaved, createAddition, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
@@ -17,7 +17,7 @@ export const canAsk = (host: Host): boolean => host.terminal.stdin;
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await readLines(host, label, false))?.[0]?.trim();
 
-/** Prompts for a line. Returns it and all lines that were pasted after it; undefined at the end of the input. */
+/** Prompts for a line. Returns the line, and all lines pasted after the line; undefined at the end of the input. */
 const readLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
@@ -26,7 +26,7 @@ const readLines = async (host: Host, label: string, isHidden: boolean): Promise<
     if (stdin.readableEnded) return undefined;
     const { createInterface } = await import("node:readline");
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // Echo is off before the label appears, even for the first character of a fast typist.
+    // Turns echo off before the label appears, because people can type early.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
     stderr.write(foldPrompt(label, terminal.columns));
     try {
@@ -46,7 +46,7 @@ const readLines = async (host: Host, label: string, isHidden: boolean): Promise<
     const [first, ...others] = lines;
     return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
   } finally {
-    // The terminal has not shown a line end, which the next output needs.
+    // The cursor is still on the line of the prompt.
     if (isHidden || lines.length === 0) stderr.write("\n");
   }
 };
@@ -55,14 +55,14 @@ const readLines = async (host: Host, label: string, isHidden: boolean): Promise<
 const foldPrompt = (label: string, columns: number): string =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
-export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
+export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
 
 /** The `max_wait` of a read that checks a key; short, because a person waits. */
 export const keyCheckMaxWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
-/** Returns the origin for the requests of a use; undefined if its URL is not set. @throws Failure `setting-invalid` */
+/** Returns the origin that requests of a use go to; undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
   const { host } = credentials.useTargets[use];
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
@@ -70,17 +70,17 @@ export const findOrigin = (settings: Settings, use: CredentialUse): string | und
 
 type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 
-/** @param only default: all uses that have a URL */
+/** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Plans a login: reads the key if a URL is known. `askNext` asks for the rest. @throws `setting-missing`, `usage` */
-export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
+/** Asks for a URL if no URL is set, and reads the key. `askNext` asks for the next missing setting. @throws Failure */
+export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
     throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only call read has a user name" });
   }
   if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
-  // Settings are resolved when they are used, so an answer counts as an option from then on.
+  // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local) {
@@ -115,14 +115,14 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   if (findTargets().length === 0) await askNext();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
-  // Throws the failure that names the missing setting.
+  // Throws the failure of the missing URL.
   if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
     settings: { ...settings, credential },
     findTargets,
-    /** Returns the origin of a saved key that the login would replace with the key for another origin. */
+    /** Returns the origin of a saved key that the login would replace by a key for another origin. */
     findReplacedOrigin: (): string | undefined => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       for (const { use, origin } of findTargets()) {
@@ -132,14 +132,14 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       return undefined;
     },
     askNext: async () => await askNext(key),
-    /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
+    /** Saves the settings from options and answers, then the key. Returns the path of the credentials file. */
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
       const saved = readSaved(host, "settings").profiles.get(profile);
       const isKnown = profile === defaultProfile || saved !== undefined;
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
-      if (!isKnown || given.length > 0) await changeSaved(host, "settings", addMembers(profile, added));
+      if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
       for (const name of given) {
         const show = (value: unknown) => values.redactSetting(name, String(value));
         const [from, to] = [show(saved?.[name] ?? flags[name]), show(flags[name])];
@@ -148,14 +148,14 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });
-      return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));
+      return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
     },
   };
 };
 
 type PromptOptions = Readonly<{ key: string | undefined; isRequired: boolean }>;
 
-/** Prompts until the answer is valid, or empty and not required. It does not repeat the answer, which may be a key. */
+/** Prompts until the answer is valid or, if not required, empty. Messages omit the answer, which may be a key. */
 const promptForSetting = async (host: Host, name: values.SettingName, { key, isRequired }: PromptOptions) => {
   const { about, example, parse } = values.settings[name];
   const form = example === undefined ? "" : `, such as ${example}`;
@@ -170,7 +170,7 @@ const promptForSetting = async (host: Host, name: values.SettingName, { key, isR
   }
 };
 
-const findMistakenKey = (text: string): "url" | "command" | undefined => {
+const findMistake = (text: string): "url" | "command" | undefined => {
   if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
@@ -184,14 +184,14 @@ const readKey = async ({ host, screen }: SettingsSources, targets: readonly Logi
   const origins = [...new Set(targets.map(({ origin }) => origin))];
   const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
   for (let notice = ""; ; ) {
-    // A pasted key of two lines is refused. Its first line alone would be a wrong key.
+    // Joins pasted lines, so that a key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped
       ? ((await readLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, credentials.maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
-    const key = credentials.withoutLineEnd(text);
+    const key = credentials.removeLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");
-    const mistake = findMistakenKey(key);
+    const mistake = findMistake(key);
     if (mistake === undefined) {
       const uses = targets.map(({ use }) => use);
       screen.hideSecret(key);
@@ -199,7 +199,7 @@ const readKey = async ({ host, screen }: SettingsSources, targets: readonly Logi
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
-    // Between prompts, the terminal shows typed text, so the notice is part of the prompt.
+    // Between prompts, the terminal shows typed text, so the notice is a part of the next prompt.
     notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
 };

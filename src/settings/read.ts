@@ -10,11 +10,11 @@ import { decodePercent, type Host } from "../host.ts";
 import { inProfile } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
-import { findLayers, findUrlSource, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
-/** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
+/** The settings of one run. Reading an invalid value throws `setting-invalid`. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
@@ -32,7 +32,7 @@ export const readSettings = async (given: SettingsSources) => {
     if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
   }
   const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
-    const value = findValue(layers, name);
+    const value = readValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
     return value;
   };
@@ -41,7 +41,7 @@ export const readSettings = async (given: SettingsSources) => {
   return {
     profile,
     local,
-    get: <Name extends values.SettingName>(name: Name) => findValue(layers, name),
+    get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
     /** Returns the base, inference or log URL, without `/v1` and final slash. @throws Failure `setting-missing` */
@@ -127,12 +127,12 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
   return folder === undefined ? undefined : join(folder, "ledger.db");
 };
 
-/** Finds the ledger and the store of a run. @throws Failure `invalid-database-url`, `unreadable-credential-file`, … */
+/** Returns functions that find the ledger and the store. @throws Failure `invalid-database-url`, … */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
-  /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
+  /** Finds the database at the typed URL or the environment's URL; undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
@@ -152,7 +152,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password. It is also used for the same URL on the command line.
+    // Only the environment's URL may contain a password, which is also used for the same URL on the command line.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
     for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
@@ -165,7 +165,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const password = knownPassword || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
-    const line = findValue(layers, "credential_command");
+    const line = readValue(layers, "credential_command");
     if (line !== undefined) {
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
     }
@@ -184,7 +184,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   };
 };
 
-/** Matches texts that are not paths: URLs, even incomplete ones, and connection strings of other programs. */
+/** Matches URLs, even incomplete URLs, and connection strings of other programs. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {

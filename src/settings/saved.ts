@@ -1,4 +1,4 @@
-/** Finds the folders of rollcall's files. Reads and changes the files of settings and credentials. */
+/** Finds rollcall's folders. Reads and changes the files of settings and credentials. */
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -36,7 +36,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and the local service; undefined if no variable names it or the home folder. */
+/** Finds the folder of the ledger and the local service; undefined if no variable names this or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -51,7 +51,7 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** The content of a saved file, including members of newer versions. */
+/** The content of a saved file, with members that only newer versions know. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
@@ -96,7 +96,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
-  // JSON.parse quotes the text in its message, and the text may contain secrets.
+  // The message of JSON.parse would quote the text, which may contain secrets.
   const fault = findFault(content);
   if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
@@ -110,11 +110,11 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 
 export type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
 
-export const addMembers = (profile: string, added: JsonObject): SavedChange => {
+export const createAddition = (profile: string, added: JsonObject): SavedChange => {
   return (profiles) => void profiles.set(profile, { ...profiles.get(profile), ...added });
 };
 
-/** Maximum wait for the lock. Other writers hold the lock for milliseconds each. */
+/** Maximum wait for the lock, which each writer holds for milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Changes a saved file and returns its path. Keeps changes of other processes. A failure leaves the file unchanged. */
@@ -136,7 +136,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
       const { members, profiles } = readSaved(host, kind);
       const [changed, { profiles: _, ...otherMembers }] = [new Map(profiles), members];
       change(changed, otherMembers);
-      // A profile may have no settings, but a profile without credentials needs no entry.
+      // Keeps a profile without settings, but removes a profile without credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
       writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
@@ -154,7 +154,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = readIfExists(file) === undefined ? file : realpathSync(file);
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-  // Under the lock, any draft is from a killed writer.
+  // This process has the lock, so any draft is from a killed writer.
   const removeDrafts = (): void => {
     for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
   };
@@ -163,7 +163,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
     const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
     const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...location, serialize: () => text });
     conf.store = document;
-    // On a full disk, conf writes a part and reports no error.
+    // On a full disk, conf writes a part of the text and reports no error.
     if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
     renameSync(conf.path, target);
   } finally {

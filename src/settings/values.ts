@@ -1,4 +1,4 @@
-/** Every setting (configuration.md): its description, its default, and how its text is parsed and shown. */
+/** Defines each setting (configuration.md): description, default, and functions that parse and redact its text. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
@@ -13,7 +13,7 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
   return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
 };
 
-/** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
+/** Timers have 31 bits for milliseconds, which is about 24 days and 20 hours. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const parseDuration = (text: string, minMs = 0): number | Rejected => {
@@ -42,7 +42,7 @@ const parseUrl = (text: string): string | Rejected => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return reject("a URL such as https://api.example.com");
   const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  // The text before any @ may be a password.
+  // Text before an @ may be a password.
   const suggestion = plain.includes("@") ? undefined : plain;
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
     return reject("a URL without a user or a password", suggestion);
@@ -105,14 +105,14 @@ interface Setting<Value> {
   readonly parse: Parse<Value>;
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
-  /** The default, or a function of the profile's name and the text of `derivedFrom`. */
+  /** The default, or a function that returns it for the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
-  /** The default in the profile `local`. Default: `fallback`. */
+  /** The default in the profile `local`, if it differs from `fallback`. */
   readonly local?: string;
-  /** A valid value, if commands need one and there is no default. */
+  /** A valid value, if commands need the setting and it has no default. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True if a setting is about a deployed service: profile `local` ignores it, `--profile` overrides its variable. */
+  /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
   readonly isOfService?: true;
 }
 
@@ -173,7 +173,7 @@ const definitions = {
 
 export type SettingName = keyof typeof definitions;
 
-/** Each setting's type. Durations are in milliseconds, sizes in bytes. */
+/** The type of each value. Durations are in milliseconds, and sizes are in bytes. */
 export type SettingValues = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
 };

@@ -7,12 +7,12 @@ import { setTimeout } from "node:timers/promises";
 import type { Credential, CredentialUse } from "../../src/contract/endpoint.ts";
 import { Failure, type Problem } from "../../src/failure.ts";
 import {
-  planLogin,
   readSettings,
   type SettingFlags,
   type Settings,
   type SettingsSources,
   setSetting,
+  startLogin,
 } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -98,20 +98,21 @@ export const set = async (home: Home, name: string, value: string): ReturnType<t
 /** The content of a saved file. */
 export const saved = (home: Home, name = "settings.json"): unknown => JSON.parse(readFileSync(home.file(name), "utf8"));
 
-/** Plans a login for one use, or for all uses that have an address. */
-export const planned = async (
+/** Starts a login for one use, or for all uses that have an address. */
+export const startTestLogin = async (
   home: Home,
   { only, key = "key-1234" }: { readonly only?: CredentialUse; readonly key?: string } = {},
-): ReturnType<typeof planLogin> => {
+): ReturnType<typeof startLogin> => {
   const host = { ...home.sources.host, stdin: Readable.from([key]) };
-  return await planLogin(
+  return await startLogin(
     { ...home.sources, host },
     { only, username: only === "inference" ? undefined : "anna", withToken: true },
   );
 };
 
 /** Logs in for all uses that have an address. */
-export const logIn = async (home: Home, key: string): Promise<string> => await (await planned(home, { key })).save();
+export const logIn = async (home: Home, key: string): Promise<string> =>
+  await (await startTestLogin(home, { key })).save();
 
 /** The origin of every address in these tests, unless they name another. */
 export const origin = "https://a.example";
