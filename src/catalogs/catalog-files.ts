@@ -1,4 +1,4 @@
-/** Catalogs in files: the history of the services' replies, and files that users name. */
+/** Saves and reads catalogs in files: the history of replies, and files that users name. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -10,20 +10,20 @@ import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
-/** The kinds of catalog (interface 4.4 and 4.5) in the order in which they are shown. */
+/** The kinds of catalog (interface 4.4 and 4.5), in the order of the output. */
 export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
-/** @param address the base URL of the service; `local` for the local service */
+/** `address` is the base URL of the service, or `local` for the local service. */
 export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provider: string }>;
 
 export const maxSavedReplies = 500;
 
-/** Maximum size of a decompressed file in bytes. Replies are not larger. */
+/** Maximum decompressed size of a file. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
-/** Name of a reply's file: its time and digest. In the time, `-` replaces `:`, which Windows does not allow. */
-const fileName = /^(\d{4}-\d\d-\d\dT)([\d-]{8})(\.\d{3}Z)-([0-9a-f]{24})\.json\.gz$/;
+/** Matches a file's name: time and digest of a reply. The time has `-` for `:`, which Windows does not allow. */
+const namePattern = /^(\d{4}-\d\d-\d\dT)([\d-]{8})(\.\d{3}Z)-([0-9a-f]{24})\.json\.gz$/;
 const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, 24);
 const historyRoot = (folder: string): string => join(folder, "catalog-history");
 
@@ -34,7 +34,7 @@ const listFiles = (folder: string) =>
   listNames(folder)
     .sort()
     .flatMap((name) => {
-      const [, day = "", time = "", rest = "", digest = ""] = fileName.exec(name) ?? [];
+      const [, day = "", time = "", rest = "", digest = ""] = namePattern.exec(name) ?? [];
       const fetchedAt = Date.parse(`${day}${time.replaceAll("-", ":")}${rest}`);
       return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), digest, fetchedAt }];
     });
@@ -46,7 +46,7 @@ const readReply = ({ path, digest }: Record<"path" | "digest", string>): Uint8Ar
   return bytes && digestOf(bytes) === digest ? bytes : undefined;
 };
 
-/** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws as `node:fs` */
+/** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
   const [history, digest] = [historyFolder(folder, id), digestOf(bytes)];
   const files = listFiles(history);
@@ -62,7 +62,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns the last reply up to a time, or else the first after it. `checkedAt`: when an equal reply last came. */
+/** Returns the last reply up to a time, or else the first later one. An equal reply last came at `checkedAt`. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
@@ -84,13 +84,13 @@ export const listSavedModelIds = (folder: string): readonly string[] => {
   return [...new Set(ids)].sort();
 };
 
-/** Returns the models of a reply; undefined if it is not a catalog. */
+/** Returns the models of a reply; undefined if the reply is not a catalog. */
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
-/** Reads a catalog from a file or `-`: a JSON document, a JSON array of entries, or an entry per line. */
+/** Reads a JSON document, a JSON array of entries, or one entry per line from a file or `-` (stdin). */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
@@ -106,7 +106,7 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   if (reply === undefined) {
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   }
-  // If no entry has an id, the file is not a catalog. It may contain trajectories.
+  // A file of entries without ids is not a catalog. It may contain trajectories.
   const models = "value" in reply ? reply.value : undefined;
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models !== undefined && (hasId || models.entries.length === 0)) return models;

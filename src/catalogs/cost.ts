@@ -4,11 +4,11 @@ import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** Zero of each unit that has a price. `prompt_tokens` includes the cached tokens. */
+/** Zero for each unit that has a price. `prompt_tokens` includes the cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Returns the sum over all models (and child calls) in the summary of a call, or else the usage in its output. */
+/** Returns the usage of a call: the sum of all usages in its summary (with child calls), or else its output's usage. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
@@ -16,7 +16,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   if (usages.length === 0) return inOutput;
   const total = (unit: keyof Usage): number => usages.reduce((sum, usage) => sum + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
-  // A summary usually has no cached tokens, so the output is used if it counts the same tokens.
+  // A summary usually lacks cached tokens, so an output with the same numbers of tokens is preferred.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
@@ -46,7 +46,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-/** Exact amounts in US dollars. `total` is null if a needed price is not stated, because unknown is not zero. */
+/** Exact amounts in US dollars. `total` is null if a needed price is missing, because an unknown price is not zero. */
 export type Cost = ReturnType<typeof computeCost>;
 
 /** @param options if `countsImagesAndRequests`, a missing price of images or requests makes the total unknown */
@@ -76,7 +76,7 @@ export const computeCost = (
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** An unknown total comes last. */
+/** Compares costs. A cost with an unknown total comes last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));

@@ -9,16 +9,16 @@ import { groupById } from "./rows.ts";
 export interface Change {
   readonly id: string;
   readonly name: string | undefined;
-  /** `added` or `gone` for a model in only one catalog; otherwise the kind of fact. */
+  /** `added` or `gone` for a model in only one catalog, else the kind of the changed fact. */
   readonly change: string;
   /** The name of the fact on the wire; null for a whole model. */
   readonly field: string | null;
-  /** Values on the wire; null if absent. */
+  /** The old value on the wire; null if absent. */
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** Compares models by id, in the order of ids. Models with a repeated id are compared in their order. */
+/** Compares models by id, in the order of ids. If models share an id, compares the n-th one of each catalog. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const changes: Change[] = [];

@@ -1,4 +1,4 @@
-/** The fields of models: their columns, and their kinds of change in `catalog diff`. Patterns of model ids. */
+/** Defines the fields of models with columns and kinds of change. Matches and compares the ids of models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -15,15 +15,15 @@ interface FieldOptions {
   /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
   readonly change?: string;
   readonly of?: (row: FieldRow) => unknown;
-  /** Prints a value that is not null. `spelled` returns it as in the reply. Default: texts as they are. */
-  readonly print?: (value: unknown, spelled: () => string, row: FieldRow) => string;
+  /** Formats a value that is not null. `spelled` returns the reply's spelling. By default, texts stay as they are. */
+  readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
 type FieldColumn = ReturnType<typeof field>;
 
-/** Creates the column of a field that a service may omit or send in another type (`Column` of the output). */
+/** Creates the column (`Column` of the output) of a field. A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { of = ({ catalogEntry }: FieldRow) => catalogEntry?.entry[name], heading = name, print, ...display } = options;
+  const { of = ({ catalogEntry }: FieldRow) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
   return {
     name,
     heading,
@@ -31,7 +31,7 @@ const field = (name: string, options: FieldOptions) => {
     cell: (row: FieldRow, spelled: () => string): string => {
       const value = of(row) ?? undefined;
       if (value === undefined) return "";
-      return print?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
+      return text?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
     },
     value: (row: FieldRow): unknown => of(row) ?? undefined,
   };
@@ -42,11 +42,11 @@ const modelField = (name: string, options: FieldOptions): FieldColumn =>
 
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const wordList = { print: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
+const wordList = { text: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
 
-/** A time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
+/** A time in Unix seconds. Services send 0 for an unknown time, which is printed as 0. */
 const unixTime = {
-  print: (value: unknown, spelled: () => string) =>
+  text: (value: unknown, spelled: () => string) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
 };
 
@@ -67,7 +67,7 @@ export const modelFields: readonly FieldColumn[] = [
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Prices per token, inside and outside the interface. Assumed: on the wire, all are in US dollars. */
+/** Names of prices per token, even outside the interface. Assumed: prices on the wire are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -75,7 +75,7 @@ export const tokenPrices: ReadonlySet<string> = new Set([
 
 export const knownPriceNames: readonly string[] = [...new Set([...priceNames, ...tokenPrices])];
 
-/** Powers of ten between a price on the wire and in a table, which has prices per million tokens. */
+/** Returns 6 for a price per token, because tables print prices per million tokens. */
 export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
@@ -90,7 +90,7 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns a price in US dollars per token or unit; undefined if absent or invalid, because unknown is not zero. */
+/** Returns a price in US dollars per token or unit; undefined, not zero, if absent or invalid. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
@@ -102,7 +102,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent: `-33.3`. @param roundUp true if a rise just above a limit must not look equal to it */
+/** Formats a change in percent, such as `-33.3`. @param roundUp rounds up, so that a rise stays above a limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
@@ -112,7 +112,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates the column of a price. By default, a narrow table omits it before the prices that the interface names. */
+/** Creates a price's column. With the default rank, narrow tables omit it before the interface's prices. */
 export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {
@@ -120,8 +120,8 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
     rank: rank ?? (isPerToken ? 17 : 18),
     align: "decimal",
     of: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
-    /** An invalid price with digits is marked, because it could be mistaken for a price. */
-    print: (value, spelled) => {
+    /** Marks an invalid price that has digits, because it looks like a valid price. */
+    text: (value, spelled) => {
       const text = typeof value === "string" ? value : spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
       if (price !== undefined) return formatAmount(name, price);
@@ -151,7 +151,7 @@ export const catalogFields: readonly FieldColumn[] = [
     heading: "countries",
     rank: 9,
     of: ({ catalogEntry }) => listCountries(catalogEntry?.entry) ?? catalogEntry?.entry.datacenters,
-    print: (_, spelled, { catalogEntry }) => listCountries(catalogEntry?.entry)?.join(", ") ?? spelled(),
+    text: (_, spelled, { catalogEntry }) => listCountries(catalogEntry?.entry)?.join(", ") ?? spelled(),
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
@@ -167,7 +167,7 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
-/** Returns the day at the start of a date (assumed: `YYYY-MM-DD`); null for no date, undefined for another value. */
+/** Returns the day of a date (assumed: it starts with `YYYY-MM-DD`); null without a date, undefined if unreadable. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -175,7 +175,7 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** Each word of a pattern must be in the id or name, in any case, or be a glob (`*`, `?`) that fits the id. */
+/** Each word must be a part of the id or name, in any letter case, or a glob (`*`, `?`) that matches the id. */
 export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
@@ -188,7 +188,7 @@ export const compilePattern = (pattern: string): ((names: Record<"id" | "name", 
   };
 };
 
-/** `*` matches any characters, `?` one character. Takes at most text × glob steps, unlike a regular expression. */
+/** `*` matches any characters, and `?` one character. Takes at most text × glob steps, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
   let [at, globAt] = [0, 0];
   let star: { readonly globAt: number; at: number } | undefined;
@@ -204,7 +204,7 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
 /** Compares texts in an order that does not depend on the language. */
 export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Finds a similar id: with the same part after the slash, with few typos, or else the only one that contains `id`. */
+/** Finds an id with the same part after the slash, an id with few typos, or else the only id that contains `id`. */
 export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
   if (id === "") return undefined;
   const suffixOf = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();

@@ -1,4 +1,4 @@
-/** Filters of models. A model that does not state a value matches only `--not-deprecated`. Case does not matter. */
+/** Filters models, in any letter case. A model that lacks a filter's value matches only `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -8,15 +8,15 @@ import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
 
-/** A time that may depend on now. Both are milliseconds since 1970. */
+/** Returns a time that can depend on `now`. Both times are in milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** The given options by their names: `inputModality` is `--input-modality`. A model must match all of them. */
+/** The given options, such as `inputModality` for `--input-modality`. A model must match all options. */
 export type Filter = Readonly<Partial<Record<Exclude<WordsName, "maxPrice">, Strings | undefined>>> & {
   readonly pattern?: string | undefined;
   readonly minContext?: number | undefined;
   readonly minOutput?: number | undefined;
-  /** Names of prices, and exact decimals in US dollars per million tokens or per unit (`image`, `request`). */
+  /** Price names with limits, which are exact decimals in US dollars per million tokens, `image` or `request`. */
   readonly maxPrice?: readonly (readonly [name: string, limit: string])[] | undefined;
   readonly free?: boolean;
   readonly deprecated?: boolean;
@@ -48,7 +48,7 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** The words are the countries of the data centers. A data center without a country has an empty word. */
+/** The words are the countries of the data centers. A missing country is an empty word. */
 const countryOption = <Name extends string>(name: Name, holds: Holds) => {
   const of = ({ datacenters }: CatalogModel): Strings =>
     (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
@@ -64,7 +64,7 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const listQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const listPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** Assumed: services use the words in `usual`. Other words of a catalog are accepted, too. */
+/** Assumed: services use the words in `usual`. Other words that a catalog has are accepted, too. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
@@ -73,7 +73,7 @@ const wordsOptions = [
   { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  // Prices are compared as numbers.
+  // Here, `holds` is undefined, because prices are compared as numbers.
   { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: fields.knownPriceNames },
 ] as const;
 
@@ -151,7 +151,7 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
+/** Finds the first word of a filter that is neither usual nor in any model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
   for (const { name, usual, of } of wordsOptions) {

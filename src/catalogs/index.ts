@@ -1,4 +1,4 @@
-/** Catalogs as values: filters, prices, differences and lock files. Nothing here prints or sends. */
+/** Filters, prices, compares and locks model catalogs. Nothing here prints or sends. */
 export * from "./catalog-files.ts";
 export * from "./cost.ts";
 export * from "./diff.ts";

@@ -1,4 +1,4 @@
-/** Lock files: the facts of models at one time, one fact per line. The same facts give the same text. */
+/** Reads and writes lock files, which have one fact of a model per line. Equal facts give equal files. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
@@ -15,7 +15,7 @@ const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const words = z.optional(z.array(z.string()));
 
-/** A model of a lock file. A fact that the model did not state is absent. */
+/** A model in a lock file, with only the facts that its catalog stated. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -32,11 +32,11 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns the facts of a model; undefined without an id. */
+/** Returns the facts of a model; undefined if the model has no id. */
 export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
-  // A fact of another type counts as not stated.
+  // A fact of a wrong type counts as not stated.
   const stated = Object.entries(LockedModel.shape).map(([name, fact]) => {
     return [name, fact.safeParse(toStatedFact(facts[name])).data];
   });
@@ -80,7 +80,7 @@ export const readLock = (file: string) => {
   if (version !== lockVersion) throw newerLock(positionAt(memberAt(root, lockKey) ?? root));
   const [list, listValue = root] = [getValue(value, ["models"]), memberAt(root, "models")];
   if (!Array.isArray(list)) throw invalidLock("invalid models", true, positionAt(listValue));
-  // Finds all models in one pass, because a search from the start for each of thousands is slow.
+  // Finds all models in one pass, because a search from the start for each model is slow.
   const values = elementsOf(listValue);
   const positionOf = (model: number, path: LockPath) => {
     const modelValue = values[model] ?? listValue;
@@ -106,7 +106,7 @@ const readLockBytes = (file: string): Buffer | undefined => {
   }
 };
 
-/** Writes a lock file; returns false if it is up to date. @param clean escapes invisible characters for reviewers */
+/** Writes a lock file; returns false if the file is up to date. @param clean escapes invisible characters */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

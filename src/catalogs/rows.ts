@@ -1,14 +1,13 @@
-/** Rows of lists: entries of catalogs, models that can be called, or both if they have the same id. */
+/** Makes the rows of lists from catalog entries and models that can be called. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
-/** An entry of a catalog (interface 2.5). */
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
-/** A row has a model that can be called (interface 2.3), an entry or both. */
+/** A model that can be called (interface 2.3), an entry, or both if they have the same id. */
 export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
 
 export const groupById = <Value>(
@@ -26,7 +25,7 @@ export const groupById = <Value>(
   return byId;
 };
 
-/** Joins each model with each entry that has exactly its id, in the order of the models. */
+/** Joins each model with each entry of exactly the same id, in the order of the models. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {

@@ -1,4 +1,4 @@
-/** Compares locked models with the catalogs. Finds regressions, each by a rule, and models to use instead. */
+/** Compares locked models with the catalogs. Finds regressions by rules, and replacements for locked models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
@@ -10,7 +10,7 @@ import { type LockedModel, type LockFile, type LockPath, toLockedModel } from ".
 /** `maxRise` of a price is in percent. A deprecation within `withinMs` is an error. `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-/** @param example an example of the rule's message, without the model's id in front */
+/** @param example an example of the rule's message, without the model's id */
 const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
 const error = ruleOf("error");
 const warning = ruleOf("warning");
@@ -71,7 +71,7 @@ type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
-/** `path` starts at the model. `locked` and `now` are texts, empty if not stated. `message` follows the model's id. */
+/** `path` starts at the model. `locked` and `now` are empty if not stated. `message` comes after the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
 const lists = [
@@ -143,7 +143,7 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
   return regressions;
 };
 
-/** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
+/** Assumed: the first number in a quantization's name is its number of bits, as in `int4`, `nvfp4`, `fp8_e4m3`. */
 const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
 const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean => {
@@ -154,21 +154,21 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
 export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
-/** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
+/** True if `catalog lock` can accept a regression. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
 type Catalogs = ReadonlyMap<CatalogName, readonly CatalogModel[]>;
 
-/** The result has the order of the lock file. */
+/** Returns the differences in the order of the lock file. */
 export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolicy) => {
   const served = new Map(
     Array.from(catalogs, ([name, models]) => [name, models.flatMap((model) => toLockedModel(name, model) ?? [])]),
   );
   return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
-    // If several entries have this id, the most similar one counts. A deprecation only breaks a tie.
+    // If several entries have this id, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = findRegressions(locked, undefined, policy)] = models
       .filter(({ id }) => id === locked.id)
       .map((model) => findRegressions(locked, model, policy))
