@@ -34,10 +34,10 @@ export type Part =
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items`: messages and choices; undefined if none are recognized. `rest`: all other members; undefined if empty. */
+/** `items` are messages and choices; undefined if no message is recognized. `rest` has any other members. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** Returns the messages in the inputs of a call. `system`, where some clients put the system message, comes first. */
+/** Reads the messages in a call's inputs. The system message, which some clients send as `system`, comes first. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -76,10 +76,10 @@ export const composeMessage = (role: string, content: RawJson): RawJson =>
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Returns the next answer of a tool to the call with an id, and omits it from the list of turns. */
+/** Returns the next tool message that answers the call with an id. That message gets no turn of its own. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
-/** Converts messages and choices from index `from` on. The answer of a tool becomes the result of its call. */
+/** Converts messages and choices from index `from` on. A tool's answer becomes the result of the tool call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
   const answers = new Map<string, number[]>();
   for (let at = from; at < items.length; at++) {
@@ -117,7 +117,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message that have a display of their own if the value is of this kind. Other members are shown as JSON. */
+/** Keys of a message that have their own display if the value has this kind. Other members are shown as JSON. */
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],
@@ -143,7 +143,7 @@ const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
   const kind = "call" as const;
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
-  // A call without a name is shown whole, as its arguments.
+  // A call without a name is shown completely, in place of its arguments.
   if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
   return { kind, name, id, callArguments, result: takeAnswer(id) };

@@ -81,7 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** Restores choices from their messages, because the local service stores choices separately. */
+/** Replaces the messages of choices by the choices, which the local service stores separately. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly string[] => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string): boolean => findValue(choices[0], "message")?.json === json;
@@ -91,7 +91,7 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly stri
 const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (findValue(call, "deleted_at") !== undefined) return "deleted";
   const { items: messages = [] } = readInputs(call);
-  const hasMessages = messages.length > 0 && messages.every(isItem);
+  const hasMessages = messages.length > 0 && messages.every(hasMessage);
   const output = findValue(call, "output");
   if (output !== undefined) {
     if (!hasMessages) return "no-messages";
@@ -102,16 +102,16 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (exception !== undefined && exception.json !== '""') return "failed";
   if (findValue(call, "ended_at") === undefined) return "running";
   if (!hasMessages) return "no-messages";
-  // Without an output, the inputs may be a complete rollout. Its last message can be that of a tool.
+  // Without an output, the inputs may be a complete rollout, which can end with a tool's message.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   return messages.some(isFromModel) ? messages : "no-answer";
 };
 
-const isItem = (item: RawJson): boolean => findMessage(item) !== undefined;
+const hasMessage = (item: RawJson): boolean => findMessage(item) !== undefined;
 
 const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (itemsOf(findValue(output, "choices")).length > 1) return "several-choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
   const { items } = readOutput(call);
-  return items?.every(isItem) ? items : "odd-answer";
+  return items?.every(hasMessage) ? items : "odd-answer";
 };

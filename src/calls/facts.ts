@@ -17,12 +17,12 @@ export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
-/** `parts` are amounts as written in the call. `total` is undefined if one of them is negative or not a number. */
+/** `parts` are amounts as written in the call. `total` is undefined if a part is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
 
-/** Returns the name in `op_name`. Assumed: it is a plain name, or `<scheme>:///team/project/op/name:digest`. */
+/** Returns the name in `op_name`. Assumed: `op_name` is this name, or `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: RawJson): string | undefined => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
@@ -31,7 +31,7 @@ export const findOperation = (call: RawJson): string | undefined => {
 /** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
-/** Returns the first state that applies: deleted, failed, running, ok. Assumed: `error` and `running` are statuses. */
+/** Returns the first state that applies: deleted, failed, running, ok. Assumed statuses: `error`, `running`. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
@@ -42,13 +42,13 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson): boolean =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True if a field has a value, also if `omitContent` removed the value. An empty text is not a value. */
+/** True if a field has a value, even if `omitContent` removed the value. An empty text is not a value. */
 const hasValue = (call: RawJson, field: string): boolean => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && value.json !== '""';
 };
 
-/** Returns the microseconds from start to end; undefined if either is unknown, negative if the end comes first. */
+/** Returns the microseconds from start to end; undefined if a time is unknown, negative if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
@@ -72,7 +72,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 const findNamedModel = (call: RawJson): string | undefined =>
   textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Returns the numbers of tokens by model. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
+/** Returns each model's numbers of tokens. Assumed: `summary.usage[model]`, or else `output.usage`, has them. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -98,7 +98,7 @@ const parseTokens = (text = ""): bigint | undefined => {
 export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefined =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
-/** Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them is another currency. */
+/** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
 export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const parts = readAmounts(value);
@@ -128,14 +128,14 @@ const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined 
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
-/** Finds a value in the summary. Assumed: its key is below the vendor prefix, at the top, or below any other key. */
+/** Finds a value in the summary. Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** The fields of a call in the order of interface 2.4. The setting vendor_prefix replaces `vendor`. */
+/** The fields of a call in the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
 export const callFields: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
   ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
@@ -149,7 +149,7 @@ export const listFieldNames = (prefix: string): readonly string[] =>
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 export const omittedKey = "omitted_bytes";
 
-/** Removes what people and models wrote, except short facts. `omitted_bytes` gets the number of bytes by field. */
+/** Removes texts of people and models, except short facts. `omitted_bytes` has the removed bytes of each field. */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];

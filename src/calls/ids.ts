@@ -1,14 +1,14 @@
-/** Parses the ids of calls from lines. */
+/** Parses call ids from lines. */
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** In UTF-16 units. */
+/** UTF-16 units. */
 const maxIdLength = 1024;
 
-/** In UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
+/** UTF-16 units; many, because a line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line is an id, a row or an object with an id. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** A line is an id, an id before fields, or JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

@@ -1,4 +1,4 @@
-/** Traced calls as values: facts, summaries, conversations and conversions. */
+/** Reads, summarizes and converts traced calls in memory. */
 export * from "./conversation.ts";
 export * from "./convert.ts";
 export * from "./facts.ts";

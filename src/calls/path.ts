@@ -4,10 +4,10 @@ import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
-/** Keys, and indexes in lists; negative indexes count from the end. */
+/** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `near` is a similar path, `there` the keys, indexes or kind of the value above. */
+/** `at` ends with the missing step. `near` is a similar path. `there` has the parent's keys, indexes or kind. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 

@@ -44,11 +44,11 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 :
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
+/** Sums up the calls of an operation and model, or all calls. An unknown `op` or `model` is empty. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
+  /** `calls` counts the calls that state a number of tokens. A sum is undefined if no call states the number. */
   const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
     ...{ calls: 0, prompt: undefined, completion: undefined, total: undefined },
   };
@@ -69,7 +69,7 @@ const openGroup = (op: string, model: string) => {
     },
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
+      /** Returns the smallest duration, in seconds, that the fraction `share` of the durations does not exceed. */
       const percentile = (share: number): number | undefined => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;
