@@ -20,7 +20,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   let [command, parser] = [program.root, createParser(program.root, given)];
   const ancestors: Command[] = [];
   let operands: readonly string[] = [];
-  /** The words from the first unknown option on. */
+  /** The first unknown option, and all words after it. */
   let unknown = argv;
   let [hasHelp, parseError]: [boolean, CommanderError | undefined] = [false, undefined];
   for (;;) {
@@ -50,7 +50,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     operands = operands.slice(1);
   }
   const isWhole = hasHelp || given.has("help");
-  /** `screen` for `-h` or no words, `whole` for `--help` or the word `help`. */
+  /** `screen` for `-h` or an empty argv, `whole` for `--help` or the word `help`. */
   const help = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
   return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
@@ -67,7 +67,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // The last of `--color` and `--no-color` counts.
+        // If `--color` and `--no-color` are given, the last one counts.
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
@@ -104,7 +104,7 @@ const validateArgv = (parsed: ParsedArgv): void => {
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
-  // commander accepts all options of the nouns above a verb, not only those in `above`.
+  // commander accepts every option of a verb's parents, but only options in `above` are allowed.
   const accepted = { ...command.options, ...command.above };
   for (const parent of ancestors.slice(1)) {
     const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));

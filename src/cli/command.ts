@@ -1,9 +1,9 @@
-/** Definitions of commands. The parser, help and MCP tools derive from them. */
+/** Defines commands, from which the parser, help and MCP tools derive. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
 export interface Command {
-  /** Such as `catalog diff`; empty for the program. */
+  /** The words after `rollcall`, such as `catalog diff`; empty for the root. */
   readonly words: string;
   readonly about: string;
   /** A shorter `about` for the list of commands in the parent's `-h`. */
@@ -33,7 +33,7 @@ interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above ext
   run?(context: Context, typed: Values<Args & Options & Above>, program: Program): Promise<void>;
 }
 
-/** Defines a command. The kinds of its arguments and options determine the type of `typed`, a parameter of `run`. */
+/** Defines a command. `run` gets the parsed arguments and options as `typed`, whose type derives from the kinds. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,

@@ -1,16 +1,16 @@
-/** The help of a command: `-h` is one screen, `--help` is complete. */
+/** Formats the help of a command: one screen for `-h`, everything for `--help`. */
 import { Help } from "commander";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** Columns and lines of the smallest supported terminal, without the line of the prompt. */
+/** The size of the smallest supported terminal, without the line of the prompt. */
 const screenColumns = 80;
 const screenLines = 23;
 
-/** Columns. A description with less space goes below its term. */
+/** If a description has fewer columns, it goes below its term. */
 const minDescriptionWidth = 30;
-/** Characters. A longer list of verbs becomes `<verb>`. */
+/** If the names of the verbs are longer, `<verb>` replaces them. */
 const maxVerbsLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;

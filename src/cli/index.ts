@@ -1,4 +1,4 @@
-/** Definitions of commands, and the parser, help and data that derive from them. */
+/** Defines commands, parses argv, and formats help. */
 export * from "./argv.ts";
 export * from "./command.ts";
 export * from "./globals.ts";

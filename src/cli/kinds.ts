@@ -1,4 +1,4 @@
-/** Kinds of options and arguments: parsing, help and choices. */
+/** Kinds of options and arguments, with parsers, descriptions and choices. */
 import type { Failure } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
@@ -16,7 +16,7 @@ export interface Kind<Value> {
   readonly group?: string;
   /** Another option, without dashes, that must be given too. */
   readonly needs?: string;
-  /** Options, without dashes, that conflict with this one, and the reasons. */
+  /** Names of conflicting options, without dashes, with reasons. */
   readonly conflicts?: Readonly<Record<string, string>>;
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;
@@ -40,7 +40,7 @@ export const contradiction = (first: string, second: string, why: string): Failu
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** A parsed value. If several values are typed, the last value counts. */
+/** A kind with one value. If several values are typed, the last value counts. */
 export const custom = <Value>(
   about: string,
   placeholder: string,
