@@ -64,7 +64,6 @@ const set = command({
     await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
 });
 
-/** Saves a change. Asks before it creates a profile, because the name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
@@ -110,7 +109,7 @@ const path = command({
   },
 });
 
-/** Prints the same JSON in every output format, for `config import`. */
+/** Ignores the output format, because `config import` reads only JSON. */
 const exportCommand = command({
   words: "config export",
   about: "print the settings of the profile as JSON, without secrets",

@@ -1,4 +1,4 @@
-/** Failures of commands that no other module makes. */
+/** Failures that only commands throw. */
 import type { ConversionObstacle, MissingStep } from "../calls/index.ts";
 import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
@@ -60,7 +60,7 @@ export const resolutionMissing = (): Failure =>
     hint: `if the service has the groups, pass --assume-logged; if it does not, pass --resend; or, ${rerunHint}`,
   });
 
-/** @param ids of requests that are not unknown; `state` is undefined if no request has the id */
+/** @param ids the requests that cannot be resolved; `state` is undefined if no request has the id */
 export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
   const reasons = ids.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
   const message = `nothing was changed: ${reasons.join(", ")}`;

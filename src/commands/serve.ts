@@ -80,7 +80,7 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
 
 /** Returns the URL for clients, with a host name that the service accepts. */
 const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
-  // The port of a URL is empty if it is 80.
+  // `URL.port` is empty for port 80.
   const { port, hostname } = new URL(url);
   if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port || 80}`;
   return `http://${isLoopback(host) ? hostname : (allowHost[0] ?? hostname)}:${port || 80}`;

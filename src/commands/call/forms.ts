@@ -21,7 +21,7 @@ interface SelectedCalls {
   readonly vendorPrefix: string;
 }
 
-/** Returns the failure that ends the run after the output. */
+/** Prints the selected calls. If some cannot be printed, returns the failure that ends the run. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 const toNames = (id = "") => ({ id, name: id });
@@ -40,7 +40,7 @@ export const createCallFilter = (
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
-  requireOneForm(context, typed);
+  checkFormOptions(context, typed);
   const { as, reward, rewardFrom } = typed;
   if ((reward ?? rewardFrom) !== undefined && as !== "trajectory")
     throw requiredOptionMissing(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
@@ -53,7 +53,7 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
-const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
+const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
   const { as, list, path, summary, noContent } = typed;
   const [first, second] = [
     ...(summary ? ["--summary"] : []),
@@ -93,15 +93,15 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
 };
 
-const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
+const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
   noContent ? traced.omitContent(call, prefix) : call;
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
-    for await (const { id, call } of calls) rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix));
+    for await (const { id, call } of calls) rows.push(toListedCall(toVisibleCall(call, typed, prefix), id, prefix));
   } finally {
-    // With `--failed`, all have the same status, and the exceptions are wanted.
+    // With `--failed` alone, all calls have one status, but different exceptions.
     const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
     const columns = typed.failed ? failedColumns : listColumns;
     await printObjects(screen, { data: rows }, { member: "data", columns });
@@ -118,7 +118,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     model: traced.findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
-    // The last line of a traceback has its message.
+    // A traceback's last line is its message.
     exception: exception.slice(exception.lastIndexOf("\n") + 1).trim(),
   };
 };
@@ -134,7 +134,7 @@ const listColumns = {
 const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const { costs } = typed;
   const summarizer = traced.openSummary(vendorPrefix);
-  for await (const { call } of calls) summarizer.add(visibleFacts(call, typed, vendorPrefix));
+  for await (const { call } of calls) summarizer.add(toVisibleCall(call, typed, vendorPrefix));
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
   const { requested, missing, filteredOut = 0 } = totals();
@@ -153,7 +153,7 @@ const valueForm =
       if (found.kind === "missing") {
         ids.push(id);
         missing ??= found;
-        // Calls can lack different steps, but each of them lacks the whole path.
+        // If calls lack different steps, the failure names the whole path.
         if (missing.at !== found.at) missing = { ...found, at: traced.formatPath(path), near: undefined, there: [] };
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);

@@ -1,4 +1,4 @@
-/** The run of `rollcall call read`: shows traced calls in the order given (interface 4.3). */
+/** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, parseCallIds } from "../../calls/index.ts";
 import { wrongValue } from "../../cli/index.ts";
@@ -16,14 +16,14 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Requests in flight: enough to hide the latency, few enough for any service. */
+/** Requests in flight: enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
 const firstWaitMs = 1000;
 const waitGrowth = 1.5;
 const maxReadWaitMs = 15_000;
 
-/** Consecutive failures that end the run, because the service is probably the cause. */
+/** After this many consecutive failures, the run ends, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
@@ -41,7 +41,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const progress = screen.startProgress("reading calls");
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** Reads a call; with `--wait`, until the call has ended or `--max-wait` is over. Undefined if the run is stopped. */
+  /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined if the run stopped. */
   const readEnded = async (id: string): Promise<ReadResult | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (counts.isStopped) return undefined;
@@ -99,7 +99,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
 const exceptionsNote =
   "; exceptions of groups are not calls (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
 
-/** Yields the ids, and the ids from stdin for the first `-`. @throws `call-ids-unreadable`, the signal's reason */
+/** Yields the typed ids and, for the first `-`, the ids on stdin. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
   { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
@@ -158,7 +158,7 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
-  /** True if no more calls are requested: the service refused the key, or many calls in a row failed. */
+  /** True if no more calls are read, because the service refused the key or many calls in a row failed. */
   isStopped: boolean;
 };
 

@@ -5,7 +5,7 @@ import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 type Row = catalogs.CatalogRow;
 
-/** One catalog, both, or `priced`: the models that can be called, joined with their entries in the catalogs. */
+/** One catalog, both (`all`), or the models that can be called, with their catalog entries (`priced`). */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
 /** @param now milliseconds since 1970; by default, no deprecation is marked */
@@ -51,11 +51,11 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
 
-/** Returns the part of a field that its kind of change does not name: `prompt` of `pricing.prompt`. Can be empty. */
+/** Returns the part of a field's name that its kind of change lacks: `prompt` of `pricing.prompt`. Can be empty. */
 export const formatFactName = (field: string): string =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
-/** Returns the prices outside the interface that get columns: those in `--sort` and `--max-price`. */
+/** Returns the prices in `--sort` and `--max-price` that need columns, because the interface lacks these prices. */
 export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];

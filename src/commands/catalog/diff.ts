@@ -89,7 +89,7 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
   return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
 };
 
-/** Names both sides by their catalogs or files, or by their times if these names are equal. */
+/** Returns the names of both catalogs or files, or their times if the names are equal. */
 const nameSides = (...sides: Pair): readonly string[] => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;

@@ -23,13 +23,13 @@ const emptyTexts = {
   priced: "the service lists no models",
 };
 
-/** `catalog analysis`, `catalog router`, `catalog all`, `models --with-prices`. */
+/** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
 export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows): Promise<void> => {
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
   const prices = columnsOf.listRequestedPrices(typed);
   const columnsWith = (names: readonly string[]) => columnsOf.rowColumns(of, names, host.now());
-  // An unknown column is an error before anything is read.
+  // Refuses unknown columns before anything is read.
   parseOrder(sort, columnsWith(prices));
   const settings = await effectiveSettings(context);
   const selected = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
@@ -105,7 +105,7 @@ const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: 
   return [{ title, lines }, ...(rest.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: rest }])];
 };
 
-/** True if the column of countries does not show everything: another key of a data center, or an invalid value. */
+/** True if a data center has more than a valid country, so the column of countries does not show everything. */
 const hasMoreThanCountry = (datacenters: unknown): boolean =>
   datacenters !== null &&
   !catalogs

@@ -13,7 +13,7 @@ import { formatFactName } from "./columns.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
-/** @throws Failure `models-missing`, and as `writeLock`, before anything was written */
+/** @throws Failure `models-missing`, or as `writeLock`; nothing was written then */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;

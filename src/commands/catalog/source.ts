@@ -29,7 +29,7 @@ export const readCatalogs = async (
   return { names, read, listed };
 };
 
-/** Returns the named catalog, or all catalogs with a provider. @throws Failure `setting-missing` if none has one */
+/** Returns the named catalog, or all catalogs with a provider. @throws Failure `setting-missing` without a provider */
 export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
   if (named !== undefined) return [named];
   const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);

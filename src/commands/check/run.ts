@@ -1,4 +1,4 @@
-/** The run of `rollcall check`. */
+/** Runs `rollcall check`. */
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
@@ -32,7 +32,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>): Promise<Dataset> => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // If no input can be opened, or a file of --against cannot, the reports have only the unreadable inputs.
+      // If every input or any file of --against is unreadable, the reports have only the unreadable inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;
@@ -55,7 +55,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
 
 type Counts = Dataset["problems"]["counts"];
 
-/** GitHub shows ten warnings, so a report for GitHub has only the first warnings of each rule. */
+/** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
 const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promise<readonly Problem[]> => {
   const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
   const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });

@@ -1,4 +1,4 @@
-/** Completion scripts, and the candidates that they request in the format of each shell. */
+/** Prints the candidates that completion scripts request, in the format of each shell. */
 import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
@@ -11,11 +11,11 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 export const scripts = { bash, zsh, fish, powershell };
 
 /**
- * Prints the line `words` and the candidates, or the line `files` or `folders`. An error would break the prompt, so
- * it prints none.
+ * Prints the line `words` and the candidates, or only the line `files` or `folders`. Prints no error, because an error
+ * would break the prompt.
  * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: `:` and the
- * current word (the colon prevents an empty argument), then the words before the current word. powershell: these words
- * in base64, separated by NUL, because PowerShell loses quotes and empty words.
+ * current word (the colon prevents an empty argument), then the words before the current word. powershell: as for zsh,
+ * but in base64 and separated by NUL, because PowerShell loses quotes and empty words.
  */
 export const printCandidates = async (
   context: Context,
@@ -35,14 +35,14 @@ export const printCandidates = async (
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The words that are typed. `format` returns a candidate's output; undefined if it does not continue `current`. */
+/** The typed words. `format` returns a candidate's output; undefined if the candidate does not continue `current`. */
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
   readonly format: (word: Candidate) => string | undefined;
 }
 
-/** bash replaces only the part after its last word break (`=`, `:`), so only the rest of a candidate is printed. */
+/** bash replaces only the part after its last word break (`=`, `:`), so `format` omits the text before this break. */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
@@ -72,7 +72,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format };
 };
 
-/** Replaces the current word, so that the parser finds its option or argument. Nobody types this text. */
+/** Nobody types this text. It replaces the current word, so that the parser finds the word's option or argument. */
 const cursorMark = "-\0";
 
 const findCandidates = async (

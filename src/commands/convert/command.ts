@@ -1,4 +1,4 @@
-/** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
+/** `rollcall convert`: converts other tools' rollouts to groups of trajectories. */
 import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 

@@ -1,4 +1,4 @@
-/** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
+/** Runs `rollcall convert`: reads and checks rollouts, and writes their groups as lines. */
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";

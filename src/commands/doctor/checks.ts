@@ -74,7 +74,7 @@ export const checkSettings = async ({ context }: CheckContext): PendingResults =
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
-  // Defaults are not checked: one is invalid only if the setting that it derives from is.
+  // Defaults are not checked. A default is invalid only if the setting that it derives from is invalid.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
@@ -211,7 +211,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
-/** States counted in requests and not in groups, because another request may have logged the groups. */
+/** In these states, requests are counted, not groups, because another request may have logged the groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
 const ledgerFinding = (
@@ -246,7 +246,7 @@ export const checkStore = async ({ context, settings }: CheckContext): PendingRe
   const check = "local store";
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
-  // Loaded here, so that a missing native module becomes a finding.
+  // Imported here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (found === undefined) return [ok(check, "none yet; the first use of --local creates it")];

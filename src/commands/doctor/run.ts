@@ -7,7 +7,7 @@ import { readSettings } from "../../settings/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
-/** Maximum silence without `--timeout`; short, because a person waits. */
+/** Default of `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
@@ -23,7 +23,7 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
 
 const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
   const { host } = context;
-  // Requests are not retried. Unreadable settings are a finding.
+  // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
   const reading = readSettings({ ...checks.silence(context), flags });
   const settings = await reading.catch(() => undefined);

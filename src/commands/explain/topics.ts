@@ -8,7 +8,7 @@ import { memoryBytes, type Source } from "../../input/index.ts";
 import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule. Lists of topics as JSON have no `example`, because it is a function. */
+/** A code or a rule. JSON lists of topics lack `example`, because it is a function. */
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
@@ -49,7 +49,7 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
-/** Returns the example of a rule about trajectories: composed from data, or found by checking files in memory. */
+/** Returns the example of a rule about trajectories, from data or by checking files in memory. */
 export const exampleProblem = async (name: check.RuleName): Promise<Problem> => {
   const { example } = check.getRule(name);
   if ("data" in example) return check.createProblem(name, example.data, example.location);
@@ -119,7 +119,7 @@ const otherTopics: readonly Topic[] = [
   ),
 ];
 
-/** Returns topics for a list. The meaning of a rule without a reason is the message of its example. */
+/** Adds meanings for a list. If a rule has no reason, its meaning is the message of its example. */
 export const describeTopics = async (listed: readonly Topic[]) => {
   const describe = async ({ about, example }: Topic) =>
     about ?? (example && check.redactMessage(await example())) ?? "";

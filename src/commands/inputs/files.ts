@@ -7,7 +7,7 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { ReportRequest } from "./options.ts";
 
-/** Protects other files, and stdout from a second result. @throws Failure `conflicting-options`, `report-exists` */
+/** Prevents overwritten files and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: reports, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },

@@ -1,4 +1,4 @@
-/** Problems of inputs for people: a few with excerpts on a terminal, the others folded. */
+/** Selects the problems of inputs that people see, folds similar problems, and adds excerpts. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { type Excerpt, Failure, type Problem } from "../../failure.ts";
@@ -56,9 +56,9 @@ export const selectProblems = async (
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
 ): Promise<{ readonly shown: readonly Problem[]; readonly hidden: ReadonlyMap<string, number> }> => {
   const kinds = new Map<string, ProblemKind>();
-  /** Numbers of kinds of warnings, by rule. */
+  /** The number of kinds of warnings by rule. */
   const kindCounts = new Map<string, number>();
-  /** Counts of problems that are not in `problems`, by rule. The first kind of the rule includes these counts. */
+  /** By rule, the number of problems that `problems` lacks. The rule's first kind includes this number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const { rule, severity } = problem;
@@ -72,7 +72,7 @@ export const selectProblems = async (
     else kind.others.push(problem);
     if (kind === undefined && severity === "warning") kindCounts.set(rule, rank + 1);
   }
-  // All errors and the first kind of each rule of warnings, then the second kinds, and so on.
+  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
   const chosen = new Set([...kinds.values()].sort((a, b) => a.rank - b.rank).slice(0, max));
   const shown: Problem[] = [];
   const hidden = new Map<string, number>();
@@ -94,7 +94,7 @@ export const selectProblems = async (
 /** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
-/** Returns the rule for a warning about a whole group or trajectory; else rule, message and a service's field. */
+/** Returns the rule of a warning about a whole group or trajectory, or else rule, message and the service's field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
@@ -112,7 +112,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem): readonly
   });
 };
 
-/** Bytes before and after a position: wider than a terminal, and longer than most secrets. */
+/** Bytes to read before and after a position: more than a terminal is wide and most secrets are long. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (

@@ -68,7 +68,7 @@ export const prepareInputs = async (
   };
 };
 
-/** Reads inputs, with progress if there is a label. @throws Failure as `prepareInputs`, and of reading */
+/** Reads inputs. Shows progress if a label is given. @throws Failure as `prepareInputs`, and of reading */
 export const readInputs = async (
   context: Context,
   { label, ...readOptions }: InputsRequest & { readonly label?: string },
@@ -89,7 +89,7 @@ export const readInputs = async (
 export const formatPercent = (label: string, bytes: number, of: number): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Closes a dataset at the end of the run. A failure of the run shows its problems with excerpts of the sources. */
+/** Closes a dataset at the end of the run. If the run fails, its problems get excerpts of the sources. */
 export const closeAtEnd = (context: Context, dataset: Dataset): void => {
   context.closeAtEnd(dataset);
   context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);

@@ -158,7 +158,7 @@ const printEntries = async (
       last_tried: {
         heading: "last tried\nUTC",
         rank: 1,
-        // Right-aligned, because such columns are never truncated.
+        // Right-aligned columns are never truncated.
         align: "right",
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
       },
@@ -185,7 +185,7 @@ const printEntries = async (
 
 const toIsoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Opens the ledger until the end of the run. The result has no `ledger` if none exists yet. */
+/** Opens the ledger until the end of the run. The result has no `ledger` if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,

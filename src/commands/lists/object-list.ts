@@ -8,7 +8,7 @@ interface KeyDisplay<Row>
   readonly text?: (row: Row) => string | null | undefined;
 }
 
-/** Columns by name. Without `text`, a column shows the value of the key with its name. A number alone is the rank. */
+/** Columns by name. By default, a column shows the value of the key with its name. A number is a column's rank. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
@@ -18,7 +18,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
-/** Prints a document with a list in `member`, for people only the list. */
+/** Prints a document with a list in `member`. People see only the list. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,

@@ -1,4 +1,4 @@
-/** Options of commands that print lists, and the kinds of their values: times, durations, numbers of tokens. */
+/** Options of commands that print lists. Parses times, durations and numbers of tokens. */
 import type { RelativeTime } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
@@ -20,7 +20,7 @@ export const durationOption = (about: string): cli.Kind<number | undefined> =>
     return ms;
   });
 
-/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
+/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
 const parseTime = (word: string, option: string, spanText = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;

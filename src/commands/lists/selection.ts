@@ -7,7 +7,7 @@ import { pluralize } from "../../sentences.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
-/** Parses `--sort <columns>`. `-column` is descending. @throws Failure `invalid-option-value` */
+/** Parses `--sort <columns>`. `-column` means descending order. @throws Failure `invalid-option-value` */
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
   typed.map((value) => {
     const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
@@ -20,7 +20,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw invalidOptionValue({ option: "--sort", value, wanted, suggestion });
   });
 
-/** Ranks columns for a narrow terminal: columns of filters always stay, columns of `--sort` are omitted last. */
+/** Ranks columns for a narrow terminal, which keeps columns of filters, and omits columns of `--sort` last. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
@@ -45,7 +45,7 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     })
     .map(({ row }) => row);
 
-/** In both directions, numbers come first, then texts, then absent values, as empty texts. */
+/** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
 type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
@@ -70,7 +70,7 @@ const compareKeys = (a: Key, b: Key, direction: number): number => {
 };
 
 type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"noun" | "emptyText", string>> & {
-  /** Undefined without a pattern, and if other filters apply too. */
+  /** Undefined if no pattern is given, or if other filters apply, too. */
   readonly pattern: string | undefined;
 };
 

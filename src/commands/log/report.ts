@@ -15,7 +15,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // From the metrics, which count only valid groups. With --follow, `groups.not_sent` can include invalid groups.
+  // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
@@ -115,7 +115,7 @@ const nextCommandFacts = (
   });
 };
 
-/** Returns the options of a run that find its ledger and its service. */
+/** Returns the options with which another command finds the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: Pick<LogRun, "context" | "typed" | "ledger">) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...serviceArgs(context.flags),
@@ -145,7 +145,6 @@ export const withNextCommand = (run: LogRun, result: LogResult): Failure | undef
 const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags): readonly string[] =>
   toOptionArgs({ local, profile, baseUrl: base_url, logBaseUrl: log_base_url, insecureHttp: insecure_http });
 
-/** @param printsEvents true if the meter, not a notice, prints retries */
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress): void => {

@@ -1,4 +1,4 @@
-/** The run of `rollcall log`: reads, plans, sends and prints. */
+/** Runs `rollcall log`: reads, plans, sends and prints. */
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
@@ -86,7 +86,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // A missing URL is a failure before a large input is checked.
+      // Fails for a missing URL before checking a large input.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
     });
   } catch (thrown) {
@@ -162,7 +162,6 @@ const findPlanTarget = async ({ context, settings, typed, compress }: LogRun) =>
   const headers = compress === undefined ? {} : { "Content-Encoding": compress };
   const target = client.target(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
-  // The port of the local service differs in every run.
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 

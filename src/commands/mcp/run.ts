@@ -1,4 +1,4 @@
-/** The run of `rollcall mcp`: offers read-only verbs as tools that return pages of their JSON. */
+/** Runs `rollcall mcp`: offers read-only verbs as tools, which return the JSON of the verbs in pages. */
 import { Readable, Writable } from "node:stream";
 import { redactMessage } from "../../check/index.ts";
 import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
@@ -46,7 +46,7 @@ const filters =
   "--sort --country --only-country --created-since --deprecated --not-deprecated --deprecated-within --feature --free " +
   "--input-modality --output-modality --max-price --min-context --min-output --parameter --quantization";
 
-/** `verbs` have the same options. `options` has none that reads other files, reveals values, writes or waits. */
+/** All `verbs` have the same options. No option in `options` reads other files, reveals values, writes or waits. */
 const offers = [
   { words: "models", options: `${filters} --with-prices`, note: "created is in Unix seconds.", listKey: "data" },
   {
@@ -199,7 +199,7 @@ const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows
 const runVerb = async ({ context: given, program }: Server, argv: readonly string[], signal: AbortSignal) => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
-  // A separate stream, because a screen never removes its listeners.
+  // Needs its own stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   // The protocol uses stdin, so no verb may read it.
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };

@@ -9,7 +9,7 @@ export { about } from "../../contract/replies.ts";
 /** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** Returns a schema that the JSON Schema has once, in `$defs`. */
+/** Returns a schema that occurs only once in the JSON Schema, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 

@@ -1,4 +1,4 @@
-/** The run of `rollcall view`: serves a page of inputs or of logged groups, or writes the page to a file. */
+/** Runs `rollcall view`: serves a page of inputs or logged groups, or writes the page to a file. */
 import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -64,7 +64,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // Aborted at the first progress, when the input is readable.
+  // Aborted when the first progress shows that the input is readable.
   const readable = new AbortController();
   const showProgress: OnRead = (bytes, of) => {
     readable.abort();
@@ -125,7 +125,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** Returns the options of the `log` command for one group. Omits --sample: the command selects the group by number. */
+/** Returns options for the page's `log` command. Omits --sample, because the command selects a group by number. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
