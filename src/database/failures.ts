@@ -11,7 +11,7 @@ type FileError = TitledFile & { readonly code: string };
 
 const storeTitle = "the store of the local service";
 
-/** Options and variables that move a file, by its title. Default: the variable of the data folder. */
+/** The options and variables that set a file's location, by the file's title. Other files are in the data folder. */
 const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",
@@ -34,7 +34,6 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
   return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
 };
 
-/** Returns the hint to start a new file. A rerun without the records of the ledger logs all groups again. */
 const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
   `move the file away (\`${formatCommandLine(["mv", path, `${path}.${suffix}`])}\`) to start a new ${title.replace(/^the /, "")}${title === storeTitle ? "" : " (a rerun then logs all groups again)"}`;
 
@@ -91,7 +90,7 @@ export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${titl
   return new Failure("usage", "invalid-database-url", message, { hint });
 };
 
-/** The code of a replica, or of a database that is set to be read-only. */
+/** PostgreSQL's error code for a write to a replica or to a read-only database. */
 const readOnlyCode = "25006";
 
 export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown): Failure => {

@@ -1,4 +1,4 @@
-/** rollcall's databases: SQLite files, and PostgreSQL by URL. Both run the same SQL. */
+/** Opens SQLite files, and PostgreSQL databases by URL. Both run the same SQL. */
 import { isDatabaseUrl } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Row } from "./row.ts";
@@ -8,16 +8,16 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { examineFile } from "./sqlite.ts";
 
-/** SQLite cuts a text at a NUL and loses lone surrogates. Texts in JSON are safe, because JSON escapes both. */
+/** SQLite cuts a text at a NUL and loses lone surrogates. A text written as JSON is safe, because JSON escapes both. */
 export type SqlValue = string | number | Uint8Array | null;
 
-/** `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
+/** `sql` has a `?` for each value. Names of tables include the schema (`rollcall.request`), also for SQLite. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
 export interface TransactionOptions {
-  /** Called each time COMMIT fails or has no answer, so that it may have succeeded, before the next try. */
+  /** Called each time that COMMIT fails or is not answered. The transaction may be committed nevertheless. */
   readonly onUnknownCommit?: () => void;
-  /** False undoes the statements. Default: true. */
+  /** Returns false to undo the statements. Default: commit. */
   readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
 }
 
@@ -26,17 +26,17 @@ export interface Database {
   readonly path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
   readonly isShared: boolean;
-  /** Runs a statement in a transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
+  /** Runs a repeatable statement in a transaction, and runs it again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** Runs repeatable statements in one transaction; returns the rows of each. */
+  /** Runs repeatable statements in one transaction, and returns the rows of each statement. */
   transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isUnchanged(): boolean;
-  /** @param finish runs the last statements. They are not repeated, so the run ends without a wait */
+  /** @param finish runs the last statements, which are not retried, so that closing does not wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
 
-/** The tables of a database. There are no migrations: other versions are refused. */
+/** The tables of a database. rollcall refuses tables of another version, because it cannot migrate them. */
 export interface DatabaseSchema {
   readonly name: "ledger" | "store";
   readonly title: string;
@@ -45,13 +45,13 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When commits move from the log to the file. Default: in the commit that makes the log too long (slow). */
+    /** When commits move from SQLite's log to the file. Default: in the commit that fills the log, which is slow. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {
     readonly version: number;
     readonly tables: readonly string[];
-    /** Connections of a process. Default: as many as one run needs. */
+    /** Default: as many as one run needs. */
     readonly maxConnections?: number;
   };
 }
@@ -59,7 +59,7 @@ export interface DatabaseSchema {
 export interface DatabaseLocation {
   readonly path: string;
   readonly password?: string | undefined;
-  /** Returns a password. Called if the database refuses access and `password` is absent; may be called again. */
+  /** Returns a password. Called each time that the database refuses access, unless `password` is given. */
   readonly passwordCommand?: (() => Promise<string>) | undefined;
 }
 
@@ -73,13 +73,13 @@ export interface DatabaseWaitOptions {
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   readonly make: boolean;
-  /** True if nothing is written, so that a read-only file will do. */
+  /** True if the caller writes nothing, so that a read-only file is enough. */
   readonly toRead?: boolean;
 }
 
 /**
- * Opens a database; undefined if it has no tables and `make` is false. A read-only file is opened as a temporary copy
- * (`isCopy`). @throws Failure
+ * Opens a database. Returns undefined if the database has no tables and `make` is false. With `toRead`, opens a
+ * temporary copy of a read-only file (`isCopy`). @throws Failure
  */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)

@@ -1,4 +1,4 @@
-/** Files that rollcall creates: private to their owner, and locked between processes. */
+/** Creates files that only the owner can access, and locks files between processes. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
@@ -23,14 +23,14 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Converts an error of SQLite or of the system to a failure; returns failures and defects unchanged. */
+/** Converts an error of SQLite or of the system to a failure; returns other values unchanged. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  // SQLite's shared memory is a file, so it also needs room on the disk.
+  // SQLite's shared memory is a file, which also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
   if (make !== undefined) return make(about, thrown);
@@ -44,7 +44,7 @@ export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Creates a file and its folder, private to the owner. SQLite would use the umask. @throws Failure `storage` */
+/** Creates a private file and its folder, because SQLite would use the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
@@ -70,7 +70,7 @@ export interface Lock {
   release(): void;
 }
 
-/** Takes a lock; undefined if another process has the lock. SQLite's lock on an empty file ends with the process. */
+/** Takes SQLite's lock on an empty file, which ends with the process; undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);
@@ -93,8 +93,8 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
 const release = (connection: Connection.Database, path: string | undefined): void => {
   // Reading `inTransaction` of a closed connection would end the process.
   if (!connection.open) return;
-  // Deletes the file before the release, while no other process can have locked it. If the file is gone, or the system
-  // does not delete open files, the run continues, because an empty file can be locked again.
+  // Deletes the file before another process can lock it. If that fails, the run continues, because the next run can
+  // lock the file that remains.
   if (path !== undefined) ignoreErrors(() => fs.rmSync(path));
   if (connection.inTransaction) connection.exec("ROLLBACK");
   connection.close();
@@ -107,7 +107,7 @@ export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "max
   readonly onWait?: () => void;
 }
 
-/** Takes a lock when it is free; undefined if that takes too long. @throws Failure `storage`; the signal's reason */
+/** Waits for a lock; returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
 export const waitForLock = async (options: failures.TitledFile & LockWaitOptions): Promise<Lock | undefined> => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const from = host.elapsed();

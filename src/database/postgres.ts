@@ -37,7 +37,7 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
   throw failures.databaseVersion(about, version, server.version);
 };
 
-/** The advisory lock under which one process at a time makes tables. */
+/** The number of the advisory lock that a process holds while it makes tables. */
 const tablesLock = 1919114311;
 
 /** Makes the tables, unless another process has made them since `hasTables`. */
@@ -57,7 +57,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   await hasTables(database, schema);
 };
 
-/** Maximum of the first wait. The maximum doubles with each retry. Waits are random, so that runs retry apart. */
+/** Maximum of the first wait; doubles with each retry. Waits are random, so that runs retry at different times. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
@@ -136,7 +136,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
 };
 
 const connectTimeoutMs = 5000;
-/** The timeout of an answer, because a connection to a machine that vanished does not end. */
+/** Limits the wait for an answer, because a connection to a machine that vanished stays open. */
 const queryTimeoutMs = 10_000;
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
@@ -144,20 +144,20 @@ const defaultMaxConnections = 3;
 /** PostgreSQL's id of the type of 8-byte integers. */
 const bigintType = 20;
 
-/** `passwordCommand` may prompt, so it runs only if the database asks. */
+/** Runs `passwordCommand`, which may prompt, only if the database refuses access. */
 const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let password = Promise.resolve(location.password ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
-    // Without this, the driver looks for a password itself, and warns on standard error.
+    // Without this function, the driver looks for a password itself, and warns on standard error.
     password: () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
-    // The driver waits until the other side closes, so `close` needs the sockets.
+    // `close` ends the sockets, because the driver waits until the server closes them.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -177,7 +177,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
-        // Another connection may have asked in the meantime.
+        // Another connection may have got a new password in the meantime.
         if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {
           password = usedPassword;
@@ -189,7 +189,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
     close: async (): Promise<void> => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
-      // The sockets have one turn of the event loop to end. Those that are still open then are destroyed.
+      // Sockets that do not end in one turn of the event loop are destroyed.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },
@@ -211,7 +211,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** Returns the code of an error if a retry can help: a full server, a broken connection, or a conflict. */
+/** Returns the code of an error if a retry can help (full server, broken connection, conflict); else undefined. */
 const toRetryableError = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

@@ -1,4 +1,4 @@
-/** A row as a driver returns it, with columns of known types. Another type throws Failure `database-corrupt`. */
+/** Reads the columns of a driver's row. A column of an unexpected type throws Failure `database-corrupt`. */
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import { databaseCorrupt, type TitledFile } from "./failures.ts";
 
@@ -15,7 +15,7 @@ export const toRow = (row: unknown, about: TitledFile) => {
   return {
     text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
     integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
-    // libsql returns an `ArrayBuffer`, pg a buffer.
+    // libsql returns an `ArrayBuffer`, and pg returns a `Buffer`.
     bytes: (name: string) =>
       column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
     isNull: (name: string) => Reflect.get(row, name) === null,

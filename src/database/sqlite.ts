@@ -1,4 +1,4 @@
-/** Opens SQLite files: durable at each commit, and shared by any number of processes. */
+/** Opens SQLite files, whose commits are durable, and which any number of processes can share. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -35,11 +35,11 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // An absolute path, because SQLite must read `:memory:` and URLs as names of files.
+      // Makes the path absolute, so that SQLite takes `:memory:` and URLs as names of files.
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log of a copy into its file, which can then be deleted while it is open.
+      // Moves the log of a copy into the copy's file, which can then be deleted while it is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
       if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
@@ -100,7 +100,7 @@ const enableWriteAheadLog = (connection: Connection.Database): void => {
   }
 };
 
-/** A single statement, because another process may create the tables between two statements. */
+/** Reads all facts in one statement, because another process may create the tables between two statements. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
@@ -143,7 +143,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = (): void => {
     checkpoint = undefined;
-    // The log already has the commits on disk, and the next commit fails if the disk does.
+    // Errors are ignored, because the log has the commits on disk, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
@@ -160,7 +160,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // Closing the file moves the log, but libsql closes it only after V8 collects the statements, which can be late.
+      // Moves the log now, because libsql closes the file only after V8 collects the statements, which can be late.
       checkpointLog();
       connection.close();
     },
@@ -169,12 +169,12 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 const examineWaitMs = 2000;
 const maxDamages = 3;
-/** Larger files are not checked. A file of this size takes about a second. */
+/** Larger files are not checked. The check of a file of this size takes about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /**
- * Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. The version of an empty file is 0.
- * `damages` are undefined for a file that is too large to be checked. @throws Failure `storage`
+ * Checks a file, and runs `sql` if the file is not damaged. Returns undefined without a file, version 0 for an empty
+ * file, and undefined `damages` for a file that is too large to check. @throws Failure `storage`
  */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };

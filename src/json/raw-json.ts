@@ -25,7 +25,7 @@ export class RawJson {
     return this.#source.slice(this.#start, this.#end);
   }
 
-  /** A decoded text, or the JSON of another value. */
+  /** The decoded text of a string, or the JSON of another value. */
   get text(): string {
     return this.kind === "text" ? decodeText(this.json) : this.json;
   }
@@ -148,7 +148,7 @@ export const textAt = (value: RawJson | undefined, ...path: readonly string[]): 
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "number");
 
-/** Levels of nesting that are indented, because a reply can have 100,000. Deeper values are JSON on one line. */
+/** Maximum levels that are indented, because a reply can have 100,000 levels. Deeper values are on one line. */
 export const maxIndentedLevels = 45;
 
 export const compactJson = (json: string): string => {
@@ -173,7 +173,7 @@ export const formatInline = (value: RawJson): string =>
 export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
-/** Formats JSON with a blank after commas and colons. `line` is a line end and its indent; undefined for one line. */
+/** Formats JSON with blanks after commas and colons. `line` is a line end with an indent; undefined for one line. */
 export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;

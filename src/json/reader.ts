@@ -32,7 +32,7 @@ export const nodeSize = 4;
 /** The ids of registered keys, from 1 to at most 256. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
 
-/** Returns the id of a key in all later tables. */
+/** Gives a key an id for all later tables, and returns the id. */
 export const registerKey = (key: string): number => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
@@ -84,8 +84,8 @@ interface KernelExports {
   addKey(length: number): void;
 }
 
-/** The results of reading, and the indexes of the words that describe them. */
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
+/** The indexes of the words at `KernelExports.results()`. */
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** The types of Node lack WebAssembly. */
@@ -98,13 +98,13 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-/** Bytes after a text: those that the kernel may read without effect (64), and the padding before its table. */
+/** The bytes after a text: 64 that the kernel may read without effect, and the padding before the table. */
 const readAheadBytes = 128;
 
 export interface KeyUses {
   /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** For each key, texts that become part of the shape of the object. An object with another text has no shape. */
+  /** For each key, texts that become part of the object's shape. With another text, the object has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -120,7 +120,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** `JsonTable.shapes`: replaced when the kernel's numbers of shapes get other meanings. */
+  /** The `shapes` of tables; replaced when the kernel's numbers of shapes get other meanings. */
   #shapes = {};
   #generation = 0;
 
@@ -152,7 +152,7 @@ export class JsonReader {
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
-  /** Reads the lines of a block. In its table, the roots of the lines follow each other; blank lines have none. */
+  /** Reads the lines of a block. The table has a root for each line that is not blank, in order. */
   readLines(bytes: Uint8Array): void {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
@@ -216,7 +216,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Returns the fault of a line or element that is not JSON, whose root has the end 0. */
+  /** Returns the fault of a line or element that is not JSON. Such a root has the end 0. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
@@ -240,7 +240,7 @@ export class JsonReader {
   /** @throws RangeError if the table needs more memory than WebAssembly can have */
   #checkResult(result: number): number {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
-    // When memory grows, its old views become empty.
+    // When memory grows, old views become empty.
     if (this.#bytes.length === 0) this.#refreshViews();
     this.#resultStart = this.#exports.results() / wordBytes;
     if (this.#result("generation") !== this.#generation) {

@@ -1,4 +1,4 @@
-/** The table of JSON values, which the kernel writes, and access to its values. */
+/** Reads values from the table of JSON values that the kernel writes. */
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import * as syntax from "./walk.ts";
 
@@ -12,7 +12,7 @@ export interface JsonTable {
    * Objects of one shape have the same keys and kinds of values, in the same order.
    */
   readonly words: Int32Array;
-  /** Shapes of two tables are comparable only if this is the same object. If undefined, shapes have no meaning. */
+  /** Shapes of two tables are comparable only if this object is the same. If undefined, shapes have no meaning. */
   readonly shapes?: object | undefined;
 }
 
@@ -20,20 +20,20 @@ export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32A
 
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
-/** The offset after the last byte of a node. */
+/** Returns the offset after the last byte of a node. */
 export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
-/** The node after the content of a value. */
+/** Returns the node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
-/** The detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */
+/** Returns the detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */
 export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
 
 const encodedKey = -1;
 
-/** The id of a key; 0 if it has none. */
+/** Returns the id of a key; 0 if the key has no id. */
 export const keyIdOf = (text: JsonTable, key: number): number => {
   const id = detailOf(text, key);
   return id === encodedKey ? (keyIds.get(readString(text, key)) ?? 0) : id;
@@ -76,7 +76,7 @@ export const readString = (text: JsonTable, node: number): string => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** Returns the node of a member's value, the last value of a repeated key; undefined if there is none. */
+/** Returns the node of the last value of a key; undefined if the object does not have the key. */
 export const findMemberNode = (text: JsonTable, object: number, key: string): number | undefined => {
   const end = nodeAfter(text, object);
   let value: number | undefined;
@@ -94,7 +94,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return true;
 };
 
-/** Expands an array of numbers, which is a single node. The new table has an empty node and one for each number. */
+/** Expands an array of numbers, which is a single node. The new table has an empty node, and a node for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === syntax.openBracket ? detailOf(text, array) : 0;
@@ -120,7 +120,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/** Closes a truncated object after its last complete value at most `maxDepth` levels deep; undefined without one. */
+/** Closes a truncated object after the last complete value in its first `maxDepth` levels; undefined without such a value. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -156,7 +156,7 @@ export const parseValue = ({ text, node }: JsonValue): unknown => parseNode(text
 export const parseNode = (text: JsonTable, node: number): unknown =>
   JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
 
-/** Returns the last value of a key of an object; undefined if there is none. */
+/** Returns the last value of a key of an object; undefined for another value or without the key. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
   const node = findMemberNode(object.text, object.node, key);
@@ -190,7 +190,7 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
   return deepest;
 };
 
-/** Returns the elements of an array; none of another value. */
+/** Returns the elements of an array; an empty list for another value. */
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array !== undefined && firstByteOf(array) === syntax.openBracket
     ? Array.from(childrenOf(array), ([, element]) => element)
@@ -213,7 +213,7 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
   }
 }
 
-/** Returns the value with its content: from a new table if this table skipped the content (`KeyUses.leafKeys`). */
+/** Returns the value with its content, from a new table if this table skipped the content (`KeyUses.leafKeys`). */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { text, node } = value;
   const [start, end] = [startOf(text, node), endOf(text, node)];

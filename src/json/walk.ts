@@ -1,11 +1,11 @@
-/** Bytes of JSON: syntax, white space, lines. Has helpers for parsed values. */
+/** Finds syntax, white space and lines in bytes of JSON, and reads parsed values. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Byte offsets of a value: of its first byte, and after its last byte. */
+/** The byte offsets of a value: `start` of the first byte, and `end` after the last byte. */
 export type Span = Readonly<Record<"start" | "end", number>>;
 
 export const quote = 0x22;
@@ -18,7 +18,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** Returns the length of a leading byte order mark, or 0. JSON forbids the mark, but some programs write it. */
+/** Returns the length of a leading byte order mark, or 0. JSON forbids the mark, but some programs write the mark. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -33,17 +33,17 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns the offset `from`, moved back over the white space before it. */
+/** Returns the offset `from`, or the start of the white space that ends there. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
 
-/** True if bytes begin with a quote and have a colon at `at`, as an object does without its opening brace. */
+/** True if bytes begin with a quote and have a colon at `at`, like an object without its opening brace. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the offset of the next newline; the length if there is none. */
+/** Returns the offset of the next newline; the length of the bytes if there is no newline. */
 export const endOfLine = (bytes: Uint8Array, from: number): number => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
@@ -55,7 +55,7 @@ export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes =
   return bytes;
 };
 
-/** Returns the offset after the closing quote of the string that starts at `at`; the length if it is cut off. */
+/** Returns the offset after the closing quote of the string at `at`; the length of the bytes if it is cut off. */
 export const endOfString = (bytes: Uint8Array, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -76,7 +76,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
-/** Yields the elements of an array, or the members of an object. A table takes too much memory for a long list. */
+/** Yields the spans of elements or members. For a long list, a table would take too much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {

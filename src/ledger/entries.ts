@@ -10,11 +10,11 @@ export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
-/** Hashes scope, groups and `generation` (new with `--resend-logged` or without a ledger) to an `Idempotency-Key`. */
+/** `generation` differs in each run that has `--resend-logged` or no ledger. */
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** In the order of their display. `trying`: in flight, or the run died. `released`: counts as never sent. */
+/** The states in display order. `trying` is in flight, or its run died. `released` counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),
@@ -27,7 +27,7 @@ export const formatState = (state: EntryState): string =>
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True for unknown requests. `trying` is unknown to all runs except the run that sends the request. */
+/** True if the outcome is unknown. `trying` is unknown to all runs except the run that sends the request. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 export interface EntryFilter {
@@ -35,8 +35,9 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Bounds of the last attempt, in milliseconds since 1970: earlier than `before`, and not earlier than `since`. */
+  /** Selects requests whose last attempt was earlier, in milliseconds since 1970. */
   readonly before?: number | undefined;
+  /** Selects requests whose last attempt was not earlier, in milliseconds since 1970. */
   readonly since?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
@@ -91,7 +92,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
 export const toScope = (row: Row) => ({
-  /** The log URL; for the local service its store. */
+  /** The log URL, or the path of the local service's store. */
   destination: row.text("destination"),
   account: row.text("account"),
   model: row.text("model"),
@@ -102,7 +103,6 @@ export const toScope = (row: Row) => ({
 /** A request in the ledger. Times are milliseconds since 1970. */
 export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
-/** Times are milliseconds since 1970. */
 const toEntry = (row: Row) => ({
   id: formatId(row.integer("id")),
   // An unexpected state counts as `unknown`, so that nothing is sent twice.
@@ -118,12 +118,12 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** `dedupKeyBytes` for each group, in the order of the request. */
+  /** `dedupKeyBytes` bytes for each group, in the order of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });
 
-/** Damaged call ids must not hide the entry. */
+/** Drops damaged call ids, so that the entry can be read. */
 const parseCalls = (text: string): readonly string[] => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
@@ -152,5 +152,5 @@ export const findGroups = (
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the row of an id; for other text 0, which is never a row. */
+/** Returns the row of an id; for other text 0, which no row has. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

@@ -7,7 +7,7 @@ export const ledgerMissing = (path: string): Failure =>
     hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
-/** @param leaseMs the rest of the longest lease in a shared ledger */
+/** @param leaseMs the time until the longest lease in a shared ledger expires */
 export const formatLease = (leaseMs: number | undefined): string =>
   leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
 
@@ -20,7 +20,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Fa
   });
 };
 
-/** @param subject the ledger or its lock, with its path @param sent numbers of groups, if the run ends */
+/** @param subject the ledger or its lock, with a path @param sent the numbers of groups, given when the run ends */
 export const ledgerReplaced = (
   subject: string,
   sent?: { readonly logged: number; readonly notSent: number },

@@ -1,4 +1,4 @@
-/** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
+/** Opens the ledger, which records requests in a file or a shared database, and compares inputs with the ledger. */
 import type { DatabaseLocation, DatabaseWaitOptions } from "../database/index.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -17,7 +17,7 @@ export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.
 export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";
 
-/** Opens the ledger of a command; undefined if it does not exist. @throws as `openDatabase` */
+/** Opens a command's ledger; undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
   location: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
@@ -28,6 +28,6 @@ export const openExistingLedger = async (
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (options, target) =>
   await (await import("./run-ledger.ts")).openRunLedger(options, target);
 
-/** Examines the ledger in a file without changing it; undefined if it does not exist. @throws Failure `storage` */
+/** Examines a ledger's file without changing it; undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

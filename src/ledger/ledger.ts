@@ -1,4 +1,4 @@
-/** The ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
+/** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import {
   type Database,
@@ -31,7 +31,7 @@ const createTableStatements = (id: string, ownColumns = ""): readonly string[] =
   "CREATE TABLE rollcall.written (path TEXT PRIMARY KEY, digest TEXT NOT NULL)",
 ];
 
-/** Each change of the tables raises the version. Only PostgreSQL has runs with leases, and claims of groups. */
+/** Each change of the tables raises the version. Only PostgreSQL has leases of runs, and claims of groups. */
 const ledgerSchema: DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
@@ -59,7 +59,7 @@ const ledgerSchema: DatabaseSchema = {
   },
 };
 
-/** Methods throw as those of `Database`. */
+/** Methods throw the same failures as `Database`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
 /** The requests of one scope. Only a run that holds the scope may write them. */
@@ -68,7 +68,7 @@ export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
   location: DatabaseLocation,
-  // `recovers`: requests in flight of dead runs become unknown.
+  // `recovers` makes requests in flight of dead runs unknown.
   options: Omit<DatabaseOptions, keyof DatabaseLocation> & { readonly recovers?: boolean },
 ) => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
@@ -76,7 +76,7 @@ export const openLedger = async (
   const { database, isNew, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
-    // In PostgreSQL, the claims of dead runs also block other runs.
+    // A shared ledger always recovers, because the claims of dead runs block other runs.
     if (!isCopy && (options.recovers === true || database.isShared)) await writer.recover();
   } catch (thrown) {
     if (options.toRead !== true || !isReadOnly(thrown)) {
@@ -92,7 +92,7 @@ export const openLedger = async (
   return makeLedger(database, { created: isNew, writer, now });
 };
 
-/** `read_only_sql_transaction` and `insufficient_privilege`. */
+/** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
@@ -109,7 +109,7 @@ const makeLedger = (
   created,
   isShared: database.isShared,
   isIntact: database.isUnchanged,
-  /** The time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
+  /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
   now,
   readRevision: writer.readRevision,
   countRequests: async () => ({
@@ -128,7 +128,7 @@ const makeLedger = (
     const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
-  /** Deletes requests; returns how many. Requests in flight or unknown stay, so their groups are not sent again. */
+  /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
   async forget(filter: entries.EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of entries.selectEntries(database, filter))
@@ -178,13 +178,13 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
       if (row === undefined) return;
       yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs have. */
+    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs claim. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const recorded = await writer.recordRequest(row, entry);
       return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
     },
-    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
+    /** Records another attempt; false if somebody resolved the request, or if another run retries it or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
     recordOutcome: async (id: string, outcome: RecordedOutcome) =>
       await writer.recordOutcome(entries.parseId(id), outcome),
@@ -211,8 +211,8 @@ const saveFactsSql = `
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /**
- * Reads the bytes of the largest body that was accepted (`passed`), and of the smallest that was too large (`refused`),
- * with the time of the 413 in milliseconds since 1970.
+ * Reads the size in bytes of the largest accepted body (`passed`), and of the smallest body that was refused with a 413
+ * (`refused`). `at` is the time of the 413 in milliseconds since 1970.
  */
 const readFacts = async (database: Database, values: readonly string[]) => {
   const [row] = await database.query(

@@ -1,8 +1,8 @@
-/** The outcomes of a run's groups in earlier runs, for complete and for growing files. */
+/** Collects the outcomes of a run's groups in earlier runs, for complete and for growing files. */
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** The digests of files that rollcall wrote, by path, so that it may replace them. */
+/** The digests of files that rollcall wrote, by path. rollcall may replace a file that still has its digest. */
 export interface WrittenFiles {
   readDigest(path: string): Promise<string | undefined>;
   recordDigest(path: string, digest: string): Promise<void>;
@@ -24,7 +24,6 @@ const loggedElsewhereBit = 4;
 
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
-/** Collects the outcomes of groups by number. */
 export const openPriorOutcomes = (options: {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
   readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
@@ -42,10 +41,10 @@ export const openPriorOutcomes = (options: {
   return {
     /** Requests with an unknown outcome, oldest first. */
     unknownEntries: (): readonly Entry[] => unknownEntries,
-    /** The last time that a group was logged from an input with another name, in milliseconds since 1970; 0 if none. */
+    /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** Adds requests. They must include all that are unknown, new, or possibly changed since the last call. */
+    /** Adds requests, which must include all unknown, new, and possibly changed requests since the last call. */
     async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
       for (const { dedupKeys } of unknownEntries) {
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);

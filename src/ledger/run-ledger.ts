@@ -13,14 +13,14 @@ export interface RunLedgerOptions {
   readonly split: string;
   readonly batch: string | undefined;
   readonly account: string;
-  /** Undefined for a run without a ledger. `require`: the ledger must exist already. */
+  /** Undefined for a run without a ledger. With `require`, the ledger must exist already. */
   readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
   readonly maxWaitMs: number;
   /** True if the run writes nothing: no new ledger, and no lock. */
   readonly dryRun: boolean;
   readonly resendLogged: boolean;
   readonly idempotency: boolean;
-  /** True if the service honors the key even if it never echoed one, as the local service does. */
+  /** True if the service honors keys although it never echoed a key, such as the local service. */
   readonly honorsKeys: boolean;
   readonly onWait: (leaseMs?: number) => void;
   readonly onUnavailable: (code: string) => void;
@@ -34,7 +34,7 @@ export interface RecordedRequest {
   readonly firstTried: number;
 }
 
-/** Without a ledger, nothing is recorded. Methods throw as those of `Database`. */
+/** Without a ledger, methods record nothing. Methods throw the same failures as `Database`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -125,7 +125,7 @@ export const openRunLedger = async (
       }
       changedFrom = firstOpen ?? last + 1;
     },
-    /** Returns the key of a planned request; null if the request has no key, or another key in each run. */
+    /** Returns the key of a planned request; null if the request has no key, or a new key in each run. */
     findPlannedKey: (dedupKeys: Uint8Array): string | null =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
@@ -142,7 +142,7 @@ export const openRunLedger = async (
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
-    /** False if somebody resolved the request, or another run retries or logged it. */
+    /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
       return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));
@@ -172,7 +172,7 @@ const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 type SizeLimits = DestinationFacts["sizes"];
 
-/** Returns the largest body to attempt, and the smallest that was refused, in bytes; undefined without a recent 413. */
+/** Returns the bytes of the largest body to attempt and of the smallest refused body; undefined without a 413. */
 const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
   return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };

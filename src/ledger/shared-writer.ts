@@ -110,7 +110,7 @@ export const makeSharedWriter = (
       const kind = state === "logged" || state === "unknown" ? state : "other";
       const lateValues = kind === "logged" ? values : [...values, runId];
       const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
-      // Another run expired the request, and may have released its groups.
+      // Another run made the request unknown, and may have released its groups.
       if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
     },
     countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
@@ -139,7 +139,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Attempts, including the first, to record a request whose groups other runs release in the meantime. */
+/** Maximum attempts to record a request, because other runs may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
@@ -153,8 +153,8 @@ const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * Records a request and claims its groups. `missing` counts the groups that other requests claim. Unless it is 0, the
- * caller must undo the statement. The token makes it repeatable. Runs claim keys in one order to avoid deadlocks.
+ * Records a request and claims its groups. `missing` counts the groups that other requests claim. Unless that is 0, the
+ * caller must undo the statement. The token makes the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),

@@ -1,4 +1,4 @@
-/** Compares inputs with the ledger: which groups are logged, which are not, and which more than once. */
+/** Compares inputs with the ledger, and finds the groups that are logged, not logged, or logged more than once. */
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, locateGroup } from "../groups/index.ts";
@@ -8,7 +8,7 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope; otherwise once in all scopes. */
+/** With `perScope`, a group may be logged once in each scope; otherwise only once in all scopes. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -16,7 +16,7 @@ export const verifyDataset = async (
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const facts = new Uint8Array(dedupKeys.count);
-  /** 1 for each logged group, by scope. */
+  /** For each scope, an array with a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
@@ -34,7 +34,7 @@ export const verifyDataset = async (
       if (isLogged(state)) logged[group] = 1;
     }
   }
-  // `log` refuses such an input.
+  // `log` refuses input with errors.
   const isInvalid = dataset.problems.errors > 0;
   /** Each group counts for one outcome, the first that applies in `toOutcome`. `read` counts all groups. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };

@@ -23,14 +23,15 @@ export interface NewEntry {
   readonly envelopeDigest: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Distinguishes deliberate later loggings of the same groups; empty for the first. */
+  /** Distinguishes deliberate later loggings of the same groups; empty for the first logging. */
   readonly generation: string;
 }
 
 export interface RecordedOutcome {
   readonly state: Exclude<entries.EntryState, "trying">;
-  /** HTTP status; null without an answer. Then `cause` is the code of the transport error, if known. */
+  /** The HTTP status; null without an answer. */
   readonly status: number | null;
+  /** The code of the transport error, if it is known; null after an answer. */
   readonly cause: string | null;
   /** JSON list of call ids. */
   readonly calls: string;
@@ -40,24 +41,24 @@ export interface RecordedOutcome {
 export interface Writer {
   /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
-  /** Waits until the scope is free; undefined if that takes too long. */
+  /** Waits until the scope is free; returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
   recover(scope?: number): Promise<void>;
-  /** Records a request and returns its row; or returns the dedup keys of groups that requests of other runs claim. */
+  /** Records a request, and returns its row; or returns the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
-  /** False if somebody resolved the request, or another run retries or logged it. */
+  /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
-  /** Counts the runs that are writing; for a file, the scopes that they write. */
+  /** Counts the runs that are writing; for a file, counts the scopes that runs are writing. */
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970. */
   readClock?(): Promise<number | undefined>;
-  /** Reads the rest of the longest lease of other runs, in milliseconds. */
+  /** Reads how many milliseconds remain of the longest lease of other runs. */
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns statements that delete the claims of each request that is released or deleted when they run. */
+  /** Returns statements that delete the claims of those `requests` that are released or deleted by then. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   end?(): Promise<void>;
 }
@@ -74,7 +75,7 @@ export const makeFileWriter = (database: Database): Writer => {
     recover: async (onlyScope) => {
       if (onlyScope !== undefined) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
-        // A live run holds the lock of its scope.
+        // Skips a scope whose lock a live run holds.
         const lock = tryLock(toScopeLock(database.path, entries.toScope(row)));
         if (lock !== undefined) await recoverScope(row.integer("id"));
         lock?.release();
@@ -95,7 +96,7 @@ export const makeFileWriter = (database: Database): Writer => {
   };
 };
 
-/** `marks` are the dedup keys, `frame` is the digest of the envelope. */
+/** The column `marks` has the dedup keys, and `frame` has the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;
@@ -112,7 +113,7 @@ const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died
 export const countWriters = (ledger: string): number => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
-  // The files of SQLite next to a lock have longer names.
+  // Skips SQLite's files next to a lock, which have longer names.
   return names.filter((name) => {
     if (!/^[0-9a-f]{64}$/.test(name)) return false;
     const lock = tryLock({ path: join(folder, name), title: "a lock" });
@@ -126,5 +127,5 @@ export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledF
   title: "the lock of the ledger",
 });
 
-/** The folder is next to the file, not next to a link, so that all links to a ledger have the same locks. */
+/** The folder is next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
 const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;

@@ -1,4 +1,4 @@
-/** Finds the fault in bytes that are not JSON: its kind and position. */
+/** Finds the kind and the position of the fault in bytes that are not JSON. */
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
 import { falseWord, isHex, isSimpleEscape, nullWord, trueWord } from "./scalars";
 
@@ -22,13 +22,13 @@ export const colonNext: u32 = 2;
 export const commaNext: u32 = 3;
 export const endNext: u32 = 4;
 
-/** The kind and address of the last fault. */
+/** The kind of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
 let end: usize = 0;
 
-/** Sets the fault of a text that ends at `limit`. It is correct up to `at`, where the token `next` is expected. */
+/** Sets the fault of a text that is correct up to `at`, where the token `next` is expected, and ends at `limit`. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -60,7 +60,7 @@ function findInScalar(at: usize): usize {
   return setFault(at, isMissing ? missingValue : faultOf(at));
 }
 
-/** True if the rest of the text is a beginning of `word`. */
+/** True if the text from `at` on is the beginning of `word`. */
 function isCutOff(at: usize, word: u64): bool {
   const length = end - at;
   return length < 8 && ((load<u64>(at) ^ word) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;

@@ -1,11 +1,11 @@
-/** Ids of keys: from 1 for the registered keys, above `maxRegistered` for other keys that occurred. */
+/** Gives ids to keys: from 1 to registered keys, and above `maxRegistered` to learned keys, which occurred in texts. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
 const maxLearnedBytes: usize = 64;
 
-/** The bytes of registered and of learned keys, each with a quote after it. */
+/** The bytes of registered keys and of learned keys, with a quote after each key. */
 const registeredKeys: usize = memory.data(1 << 14);
 const registeredSpace: usize = 1 << 14;
 const learnedKeys: usize = memory.data(1 << 15);
@@ -17,23 +17,23 @@ let learned: u32 = maxRegistered;
 /** True if ids must be assigned again, because a key had no space or a learned key was registered. */
 export let isStale: bool = false;
 
-/** A hash table of ids; 0 is a free slot. At most a quarter is used. */
+/** A hash table of ids, in which 0 is a free slot. At most a quarter of the slots is used. */
 const slots: usize = memory.data(4 << 13, 8);
 const slotBits: u32 = 13;
 
 /** Eight bytes for each id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** Use: each value of the key is one node, without its content. */
+/** The use of a key whose values are one node each, without their content. */
 export const leafUse: u32 = 1;
-/** Use: if a value of the key is a registered text, the text is part of the object's shape. */
+/** The use of a key whose value, if it is a registered text, is part of the object's shape. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;
 }
 
-/** Adds the key that was written to `keyAddress`. */
+/** Registers the key that the caller wrote to `keyAddress`. */
 export function addKey(length: usize): void {
   if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
   const at = keyAddress();

@@ -1,8 +1,8 @@
-/** Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. */
+/** Numbers the shapes of objects. A shape is the sequence of keys, with the kind or nested shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
-/** Kinds of values in shapes. A text with an id is `textShape` plus its id. */
+/** The numbers of kinds of values. A registered text (`shapeTextUse`) has the number `textShape` plus its id. */
 export const noShape: u32 = 0;
 export const nullShape: u32 = 1;
 export const booleanShape: u32 = 2;
@@ -20,7 +20,7 @@ let count: u32 = 1;
 /** Incremented when shapes are forgotten, because the numbers then mean other shapes. */
 export let generation: u32 = 0;
 
-/** Eight bytes for each shape: the last member that extended it (id of key, shape of value), and the new shape. */
+/** Eight bytes for each shape: the last member (id of key, shape of value) that extended it, and the new shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
 /** A hash table with 16 bytes for each extension: a shape, the added key and value, and the new shape. */

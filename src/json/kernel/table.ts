@@ -1,4 +1,4 @@
-/** Writes the table of JSON values in one pass over the bytes. It knows no field and no rule. */
+/** Writes the table of JSON values in one pass over the bytes, without knowledge of fields or rules. */
 import {
   backslash,
   byteAt,
@@ -22,18 +22,18 @@ import * as shapes from "./shapes";
 /** Bytes of a node, whose four words `JsonTable` in src/json/table.ts describes. */
 const nodeBytes: usize = 16;
 
-/** The id of a key with escapes or non-ASCII characters, which must be decoded first. */
+/** The id of a key with escapes or non-ASCII characters, which must be decoded before it is compared. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Bytes after a text. Wide loads read up to 64 of them, without effect (`findRun`). */
+/** The number of bytes after a text that wide loads, such as in `findRun`, may read without effect. */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
   return (__heap_base + 63) & ~usize(63);
 }
 
-/** The addresses of the first node and after the last node. */
 export let table: usize = 0;
+/** The address after the last node. */
 export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
@@ -41,18 +41,19 @@ let skipsLeaves: bool = false;
 /** The node of the outermost open value of a leaf key; 0 for none. */
 let leaf: usize = 0;
 
-/** The node of the innermost open array or object; 0 for none. Its words: start, first byte, enclosing node, shape. */
+/** The innermost open array or object; 0 for none. The node's words are start, first byte, enclosing node, shape. */
 let open: usize = 0;
 
-/** The address at which the pass stopped, and the token that it expected there. */
+/** The address at which the pass stopped. */
 let stop: usize = 0;
+/** The token that was expected at `stop`. */
 let next: u32 = valueNext;
 
-/** The address of the closing bracket of a list, or of the first byte of its next piece. */
+/** After `readElements`, the address of the list's closing bracket, or of the first byte of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32): void {
-  // The terminator stops the pass in any open value. It is 0, or a newline, which is then not white space.
+  // The terminator (0, or a newline that is then not white space) stops the pass in any open value.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -80,7 +81,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 
 /**
  * Reads the lines of a block into consecutive roots. A line that is not JSON has two nodes. The words of the first node
- * are its start, 0, the next root, and the kind of fault. The second has the offsets of the fault and the line's end.
+ * are the line's start, 0, the next root, and the kind of fault. The second node has the offsets of fault and line end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -130,7 +131,7 @@ export function beginElements(): void {
   isFirst = true;
 }
 
-/** Reads a piece of a list: each element that ends in it is the next root. The first piece begins after the bracket. */
+/** Reads a piece of a list. Each element that ends in the piece is a root. The first piece begins after the bracket. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0);
@@ -164,7 +165,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the comma or bracket, outside of strings and brackets, that ends an element that is not JSON; 0 if none. */
+/** Returns the address of the comma or bracket that ends an element that is not JSON; 0 if the text has neither. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -178,7 +179,7 @@ function endOfElement(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Sets the fault of a text: after its value, or where the pass stopped if `after` is 0. Returns the result. */
+/** Sets the fault at `after`, the end of a value, or where the pass stopped if `after` is 0. Returns the result. */
 function findStop(after: usize, end: usize): u32 {
   if (isOutOfMemory) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
@@ -200,7 +201,7 @@ function readValue(from: usize): usize {
   leaf = 0;
   while (true) {
     const byte = byteAt(at);
-    // Two nodes, because a key may follow the value.
+    // Ensures memory for two nodes, because a key may follow the value.
     if (tableEnd + 2 * nodeBytes > memoryEnd && !ensureMemory(tableEnd + 2 * nodeBytes)) {
       isOutOfMemory = true;
       return 0;
@@ -274,7 +275,7 @@ function readValue(from: usize): usize {
   }
 }
 
-/** Adds the value at a node to the shape of the open object. An open array has the shape of its last element. */
+/** Adds a value to the shape of the open object, or gives the value's shape to the open array. */
 function addMember(node: usize, value: u32): void {
   if (!isInObject()) {
     if (open !== 0) store<u32>(open, value, 12);
@@ -291,7 +292,7 @@ function addMember(node: usize, value: u32): void {
   store<u32>(open, key === 0 || value === shapes.noShape ? shapes.noShape : shapes.nextShape(shape, key, value), 12);
 }
 
-/** Returns the id of the key of a value; 0 if it has none. */
+/** Returns the id of the key of a value; 0 if the key has no id. */
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
@@ -320,7 +321,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 
 let memoryEnd: usize = 0;
 
-/** Ensures that memory reaches an address; false if it cannot. Memory grows by at least a quarter if possible. */
+/** Ensures that memory reaches an address; false if that fails. Memory grows by at least a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
