@@ -19,19 +19,19 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from ".
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
-/** JSON values of a source, and the byte offset of their text in the source. */
+/** A table of JSON values, and the byte offset at which the text of the table starts in the source. */
 export interface Block {
-  readonly text: JsonTable;
+  readonly table: JsonTable;
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
   readonly start: number;
-  readonly places: Pick<PositionCounter, "mark" | "of">;
+  readonly places: Pick<PositionCounter, "mark" | "locate">;
 }
 
 export const emptyBlock: Block = {
-  text: json.emptyTable,
+  table: json.emptyTable,
   reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
   start: 0,
-  places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
+  places: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
 
 type CheckedValue = JsonValue & { readonly path: Path };
@@ -43,10 +43,10 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Keys whose values no rule reads, and keys whose strings rules compare. */
+/** The keys whose values no rule reads, and the keys whose strings rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
-/** A request, and keys that distinguish it from a group and a trajectory. */
+/** The type of a request, with the keys that distinguish requests from groups and trajectories. */
 const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
@@ -70,7 +70,7 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** `trajectories`: the size of a group. `facts`: the facts of each trajectory; undefined for an invalid part. */
+/** `trajectories` is the size of a group. `facts` has the facts of each trajectory; undefined for an invalid part. */
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
 const emptyBuffer = Buffer.alloc(0);
@@ -81,7 +81,7 @@ export class Checker {
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   #block = emptyBlock;
-  #value: CheckedValue = { text: json.emptyTable, node: 0, path: [] };
+  #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
   #isInvalid = false;
   readonly #facts: TrajectoryFacts[] = [];
@@ -96,40 +96,40 @@ export class Checker {
   /** Checks a line, a document, or an element of a long array. @param position the element's index in the array */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
-    const { text } = block;
-    if (position !== undefined) this.#checkRecord({ text, node, path: [position] });
-    else if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
-    else for (const [at, element] of json.childrenOf({ text, node })) this.#checkRecord({ ...element, path: [at] });
+    const { table } = block;
+    if (position !== undefined) this.#checkRecord({ table, node, path: [position] });
+    else if (kindAt(table, node) !== Kind.array) this.#checkRecord({ table, node, path: [] });
+    else for (const [at, element] of json.childrenOf({ table, node })) this.#checkRecord({ ...element, path: [at] });
   }
 
-  /** Adds bytes that are not JSON. @param faultAt offset of the first such byte, from the start of the span */
+  /** Adds bytes that are not JSON. @param faultAt offset of the fault from the start of the span */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
-    const start = json.closeTruncated(block.text.bytes.subarray(span.start, span.start + faultAt));
+    const start = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
     const value = start && json.readRoot(start);
     const key = value && this.#readGroupKey(value, () => undefined);
-    this.#addPart(block.text, span, { kind: key === undefined ? "unreadable" : "trajectory" });
+    this.#addPart(block.table, span, { kind: key === undefined ? "unreadable" : "trajectory" });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
   #startValue(value: CheckedValue): void {
     this.#value = value;
     this.#isInvalid = false;
-    this.#line = this.#block.places.mark(json.startOf(value.text, value.node));
+    this.#line = this.#block.places.mark(json.startOf(value.table, value.node));
   }
 
   #checkRecord(value: CheckedValue): void {
     this.#startValue(value);
-    const { text, node } = value;
-    if (kindAt(text, node) !== Kind.object) {
-      this.#report("not-an-object", { found: describeValue(text, node) }, node);
+    const { table, node } = value;
+    if (kindAt(table, node) !== Kind.object) {
+      this.#report("not-an-object", { found: describeValue(table, node) }, node);
       // A string or an array may be a trajectory of any group. Another value is an invalid group of its own.
-      const mayBeTrajectory = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addPart(text, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
+      const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
+      this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;
     }
-    const { more: shape } = requestType.shape.read(text, node);
+    const { more: shape } = requestType.shape.read(table, node);
     this.result.shapes.add(shape);
     if (shape === "requests") this.#checkRequest(value);
     else if (shape === "groups") this.#checkGroup(value);
@@ -137,26 +137,26 @@ export class Checker {
   }
 
   #checkRequest(value: CheckedValue): void {
-    const { text, node, path } = value;
+    const { table, node, path } = value;
     const { shape, check } = requestType;
-    const [list, split] = [shape.at(text, shape.slots.trajectory_groups), shape.at(text, shape.slots.split)];
+    const [list, split] = [shape.at(table, shape.slots.trajectory_groups), shape.at(table, shape.slots.split)];
     const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
-    for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
-    check(text, node, this.#report);
-    this.#addRequest(value, kindOf(text, split) === Kind.string ? json.readString(text, split) : undefined);
-    if (repeatedKeys.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#addPart(text, json.spanOf(value), { kind: "group" });
+    for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(table, shape.slots[key]));
+    check(table, node, this.#report);
+    this.#addRequest(value, kindOf(table, split) === Kind.string ? json.readString(table, split) : undefined);
+    if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
+      this.#addPart(table, json.spanOf(value), { kind: "group" });
       return;
     }
-    for (const [at, group] of json.childrenOf({ text, node: list })) {
+    for (const [at, group] of json.childrenOf({ table, node: list })) {
       this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
     }
   }
 
-  #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
-    const members = mapMembers(text, node);
+  #addRequest({ table, node }: CheckedValue, split: string | undefined): void {
+    const members = mapMembers(table, node);
     const own = Array.from(members).filter(([name]) => name !== "trajectory_groups" && name !== "split");
-    const toKey = (value: number) => ({ name: sourceOf(text, value - nodeSize), value: sourceOf(text, value) });
+    const toKey = (value: number) => ({ name: jsonOf(table, value - nodeSize), value: jsonOf(table, value) });
     const keys = new Map(own.map(([name, value]) => [name, toKey(value)]));
     this.result.requests.add({ split, keys }, (key) => {
       const value = key === undefined ? node : members.get(key);
@@ -166,15 +166,15 @@ export class Checker {
 
   #checkGroup(value: CheckedValue): void {
     this.#startValue(value);
-    const { text, node } = value;
+    const { table, node } = value;
     const { shape, check } = groupType;
-    const isObject = kindAt(text, node) === Kind.object;
-    if (!isObject) reportWrongType(text, { node, field: "a group", wanted: "an object" }, this.#report);
-    else check(text, node, this.#report);
-    const list = isObject ? shape.at(text, shape.slots.trajectories) : 0;
-    const exceptions = isObject ? countElements(text, shape.at(text, shape.slots.exceptions)) : 0;
+    const isObject = kindAt(table, node) === Kind.object;
+    if (!isObject) reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
+    else check(table, node, this.#report);
+    const list = isObject ? shape.at(table, shape.slots.trajectories) : 0;
+    const exceptions = isObject ? countElements(table, shape.at(table, shape.slots.exceptions)) : 0;
     if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
-    const facts = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
+    const facts = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : undefined;
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     const { least, most } = findBounds(facts?.map(({ version }) => version) ?? []);
     if (least < most) this.#report("mixed-policy-versions", { least, most }, node);
@@ -182,21 +182,21 @@ export class Checker {
     const validFacts = this.#isInvalid ? undefined : facts;
     if (validFacts !== undefined)
       this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
-    const count = facts?.length ?? countElements(text, list);
-    this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
+    const count = facts?.length ?? countElements(table, list);
+    this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
   /** Returns the facts of a list of trajectories; undefined if a value has a wrong type or is missing. */
-  #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
-    let [areObjects, areTyped] = [json.countNumbers(text, list) === 0, true];
+  #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
+    let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
     let count = 0;
-    const end = json.nodeAfter(text, list);
-    for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
-      if (kindAt(text, node) !== Kind.object) areObjects = false;
-      else if (inspectTrajectory(text, node, this.#factsAt(count), this.#report)) count++;
+    const end = json.nodeAfter(table, list);
+    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+      if (kindAt(table, node) !== Kind.object) areObjects = false;
+      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report)) count++;
       else areTyped = false;
     }
-    if (!areObjects) checkElements(text, list, { kind: Kind.object, field: "trajectories" }, this.#report);
+    if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
@@ -207,16 +207,16 @@ export class Checker {
   }
 
   #checkTrajectory(value: CheckedValue): void {
-    const { text, node } = value;
+    const { table, node } = value;
     const facts = this.#factsAt(0);
-    inspectTrajectory(text, node, facts, this.#report);
+    inspectTrajectory(table, node, facts, this.#report);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: this.#isInvalid ? undefined : [facts] });
+    this.#addPart(table, json.spanOf(value), { kind: "trajectory", facts: this.#isInvalid ? undefined : [facts] });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
-  #addPart(text: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
+  #addPart(table: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
     const { parts, rewards, tally } = this.result;
     const valid = facts !== undefined;
     const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
@@ -227,12 +227,12 @@ export class Checker {
       const { reward, node } = trajectory;
       tally.addMeasured(trajectory);
       if (Number.isFinite(reward)) addToSketch(rewards, reward);
-      parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(text, node), json.endOf(text, node)));
+      parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)));
       training |= trajectory.training;
       if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
     }
     for (let at = 0; !valid && at < count; at++) parts.fingerprints.push(0);
-    const bytes = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
+    const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
         // The fields are listed, because V8 compiles the code again for each layout of a spread object.
@@ -260,21 +260,21 @@ export class Checker {
   };
 
   #locate(node: number, steps: Path): ProblemLocation {
-    const { text, node: value, path } = this.#value;
-    const deepest = json.findDeepest({ text, node }, steps);
+    const { table, node: value, path } = this.#value;
+    const deepest = json.findDeepest({ table, node }, steps);
     return {
       file: this.#file,
-      ...this.#block.places.of(json.startOf(deepest.text, deepest.node)),
-      path: [...path, ...findInnermost(text, { from: value, byte: json.startOf(text, node) }).path, ...steps],
+      ...this.#block.places.locate(json.startOf(deepest.table, deepest.node)),
+      path: [...path, ...findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
     };
   }
 
   #reportSecrets(): void {
-    const { text, node } = this.#value;
-    for (const { start, kind } of findSecrets(text.bytes, json.spanOf(this.#value), this.#block.reader)) {
+    const { table, node } = this.#value;
+    for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
       // The line and path locate the value, and the offset locates the secret.
       const locate = (): ProblemLocation => ({
-        ...this.#locate(findInnermost(text, { from: node, byte: start }).node, []),
+        ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,
       });
       if (this.result.problems.report("secret-in-content", { kind }, locate) === "error") this.#isInvalid = true;
@@ -282,11 +282,11 @@ export class Checker {
   }
 }
 
-const countElements = (text: JsonTable, node: number): number => {
-  if (kindOf(text, node) !== Kind.array) return 0;
-  let count = json.countNumbers(text, node);
-  for (let at = node + nodeSize; at < json.nodeAfter(text, node); at = json.nodeAfter(text, at)) count++;
+const countElements = (table: JsonTable, node: number): number => {
+  if (kindOf(table, node) !== Kind.array) return 0;
+  let count = json.countNumbers(table, node);
+  for (let at = node + nodeSize; at < json.nodeAfter(table, node); at = json.nodeAfter(table, at)) count++;
   return count;
 };
 
-const sourceOf = (text: JsonTable, node: number): string => sliceText(text.bytes, json.spanOf({ text, node }));
+const jsonOf = (table: JsonTable, node: number): string => sliceText(table.bytes, json.spanOf({ table, node }));

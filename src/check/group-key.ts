@@ -6,7 +6,7 @@ import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** The most certain name first. Prompts are last, because different groups can share a prompt. */
+/** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 /** Maximum objects of a trajectory that are searched for group keys. */
@@ -46,13 +46,13 @@ export const rankGroupKey = (name: string): number => {
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** Opens a reader of group keys: the requested key, by default `group_id` at the top level. */
+/** Opens a reader of the group key that `groupBy` names, by default of `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory: json.JsonValue, report: Report): string | undefined => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
-      if (key !== undefined && kindAt(key.text, key.node) !== Kind.null) return formatKey(key);
+      if (key !== undefined && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
     }
     if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
     return undefined;
@@ -61,21 +61,21 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
 
 const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonValue | undefined => {
   const holder = value && json.expandLeaf(value);
-  if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return json.memberAt(holder, step);
+  if (holder === undefined || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
 };
 
 const digestDigits = 16;
 
-/** Formats a group key: its JSON, or the digest of an array or object. Keys of different types differ. */
-const formatKey = ({ text, node }: json.JsonValue): string => {
-  const kind = kindAt(text, node);
-  const [start, end] = [json.startOf(text, node), json.endOf(text, node)];
-  const isUnescapedAscii = json.detailOf(text, node) === end - start - 2;
-  if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(text, node));
+/** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
+const formatKey = ({ table, node }: json.JsonValue): string => {
+  const kind = kindAt(table, node);
+  const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
+  const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
+  if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
   // Integers above 2^53 can share a double, so their digits are compared.
-  const value = kind === Kind.number ? json.readNumber(text, node) : Number.NaN;
+  const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
-  if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
-  return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestDigits)}`;
+  if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
+  return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
 };

@@ -1,4 +1,4 @@
-/** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
+/** Suggests fixes for values of a wrong shape, such as with the names or the nesting of other tools. */
 import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -23,7 +23,7 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-/** @param isElement true if the holder (without the field) is in an array, so `convert` cannot read it as a record */
+/** @param isElement true if the holder, which lacks the field, is in an array, so `convert` cannot read the holder */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
@@ -62,7 +62,7 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
   const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
   const sameLetters = keys.find((name) => normalize(name) === normalize(field));
-  // A short field is near too many names.
+  // The name of a short field resembles too many other names.
   const key = sameLetters ?? (field.length < 8 ? undefined : findNearest(field, keys));
   return key === undefined ? undefined : shortName(key);
 };
@@ -109,7 +109,7 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     if (hasAny(value, "messages_and_choices")) return `move the members of ${name} one level up`;
     if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
     if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
-    // A list of trajectories is a group, unless their group keys differ.
+    // A list of trajectories is a group, unless the trajectories have different group keys.
     const rows = areObjects(value) ? value : [];
     const groupKey = groupKeyCandidates.find((each) => new Set(rows.map((row) => JSON.stringify(row[each]))).size > 1);
     if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
@@ -150,7 +150,7 @@ const listFields: Readonly<Record<string, { readonly item: string; readonly keys
   messages_and_choices: { item: "message", keys: ["role", "message"] },
 };
 
-/** Roles of messages. Assumed: deployed services accept these. */
+/** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
 const roleAliases: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Reads and checks the records of a source: lines, a document, elements of a long array. */
+/** Reads and checks the records of a source: lines, a document, or the elements of a long array. */
 import { isUtf8 } from "node:buffer";
 import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import * as input from "../input/index.ts";
@@ -49,23 +49,23 @@ export class Scan {
   #scanLines({ bytes, start, last }: input.Lines, reader: JsonReader): void {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
-    const text = reader.viewTable();
+    const table = reader.viewTable();
     const places = new PositionCounter({ bytes, start, line: this.#line });
-    const block = { text, start, places, reader };
-    const { length } = text.words;
-    for (let root = 0; root < length; root = nodeAfter(text, root)) {
-      const isJson = endOf(text, root) > 0;
+    const block = { table, start, places, reader };
+    const { length } = table.words;
+    for (let root = 0; root < length; root = nodeAfter(table, root)) {
+      const isJson = endOf(table, root) > 0;
       if (isJson && isClean && this.#source.origin === undefined) {
         this.#checker.check(block, root);
-        places.skip(startOf(text, root), endOf(text, root));
+        places.skip(startOf(table, root), endOf(table, root));
         continue;
       }
-      const lineEnd = isJson ? endOf(text, root) : endOf(text, root + nodeSize);
+      const lineEnd = isJson ? endOf(table, root) : endOf(table, root + nodeSize);
       this.#checkText(block, {
         node: isJson ? root : undefined,
-        start: startOf(text, root),
-        end: trimmedEnd(text.bytes, lineEnd),
-        fault: () => reader.faultOf(text, root),
+        start: startOf(table, root),
+        end: trimmedEnd(table.bytes, lineEnd),
+        fault: () => reader.faultOf(table, root),
         isLast: last && lineEnd === bytes.length,
       });
     }
@@ -74,7 +74,7 @@ export class Scan {
 
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
-    const bytes = block.text.bytes.subarray(start, end);
+    const bytes = block.table.bytes.subarray(start, end);
     // `origin` exists after a conversion or a selection such as `--where`, which reported the broken records already.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
@@ -119,16 +119,18 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // A read can invalidate `content`, because it moves the text, and replaces the reader's memory if the memory grows.
-    const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
+    // A read can invalidate `content`, because it can move the text, and replace the reader's memory.
+    const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
-    const block = { text, reader, start: origin.start, places: new PositionCounter({ ...origin, bytes: text.bytes }) };
+    const places = new PositionCounter({ ...origin, bytes: table.bytes });
+    const block = { table, reader, start: origin.start, places };
     this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
   }
 
   #reporterAt(block: Block, at: number): Reporter {
     const { name: file } = this.#source;
-    return (rule, data) => this.found.problems.report(rule, data, () => ({ file, ...block.places.of(at), path: [] }));
+    return (rule, data) =>
+      this.found.problems.report(rule, data, () => ({ file, ...block.places.locate(at), path: [] }));
   }
 }
 
@@ -163,7 +165,7 @@ type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => voi
 
 const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
-  /** The word at the fault, with its sign: `-Infinity`. */
+  /** The word at the fault, with a sign such as in `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
   if (fault === "more") {
@@ -192,7 +194,7 @@ const findInvalidByte = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
   while (bytes[end] === decoded[end]) end++;
-  // The first difference can be inside a character, which starts before it.
+  // The first difference can be inside a character, so the end moves to the start of the character.
   while (!isUtf8(bytes.subarray(0, end))) end--;
   return end;
 };
@@ -200,7 +202,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans a long array with few elements in memory. Returns false, and adds nothing, if it is not a valid array. */
+/** Scans a long array with few elements in memory. Returns false, and adds nothing, for another text. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,
@@ -217,10 +219,10 @@ const scanArray = async (
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
   for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
-    const { text, length, fault, isEnd, places } = part;
-    if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
-    const block = { text, reader, start: part.start, places };
-    for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) checker.check(block, node, count++);
+    const { table, length, fault, isEnd, places } = part;
+    if (fault !== undefined || !isUtf8(table.bytes.subarray(0, length))) return false;
+    const block = { table, reader, start: part.start, places };
+    for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
     if (!isEnd) continue;
     const after = part.start + length + 1;
     if (end - after > maxAroundBytes) return false;

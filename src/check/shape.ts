@@ -1,4 +1,4 @@
-/** Kinds of JSON values, and facts of objects that are computed once for each shape. */
+/** Names the kinds of JSON values, and computes facts of objects once for each shape. */
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -11,10 +11,10 @@ const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.str
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
 /** Returns the kind of a member; node 0 means that the member is absent. */
-export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
+export const kindOf = (table: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(table, node));
 
 /** Returns the kind of any value, including the root at node 0. */
-export const kindAt = (text: JsonTable, node: number): number => kinds[json.firstByteAt(text, node)] ?? Kind.number;
+export const kindAt = (table: JsonTable, node: number): number => kinds[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
   [Kind.null]: "null",
@@ -25,30 +25,28 @@ export const kindNames: Readonly<Record<number, string>> = {
   [Kind.boolean]: "a boolean",
 };
 
-export const describeValue = (text: JsonTable, node: number): string => {
-  const kind = kindAt(text, node);
-  if (kind === Kind.boolean) return text.bytes.toString("latin1", json.startOf(text, node), json.endOf(text, node));
+export const describeValue = (table: JsonTable, node: number): string => {
+  const kind = kindAt(table, node);
+  if (kind === Kind.boolean) return table.bytes.toString("latin1", json.startOf(table, node), json.endOf(table, node));
   if (kind !== Kind.number) return kindNames[kind] ?? "";
-  const value = json.readNumber(text, node);
+  const value = json.readNumber(table, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Computes facts from the shape of an object: its keys, the kinds of its values, and its role (`shapeTexts`). */
-export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
+export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface Layout {
-  /**
-   * By slot, the number of `JsonTable.words` from the object's node to the node of the key's last value; 0 if absent.
-   * After a value with arrays, it starts at the end of that value, because the number of the value's nodes varies.
-   */
+  // The distance, in `JsonTable.words`, to the last value of each slot's key; 0 without the key. A distance starts at
+  // the object's node or, after a value with arrays (whose number of nodes varies), at the end of that value.
   readonly distances: Int32Array;
-  /** By slot, the number of preceding values with arrays. */
+  /** For each slot, the number of values with arrays before the slot's value. */
   readonly arraysBefore: Uint8Array;
-  /** Distance of each value that is or contains an array, from the object or the end of the previous such value. */
+  /** The distance to each value with arrays, from the object's node or the end of the previous value with arrays. */
   readonly arrayDistances: readonly number[];
   /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
   readonly repeats: number;
@@ -63,11 +61,11 @@ const shapeCount = 9216;
 /** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
-  /** From 1. Slot 0 is for all other keys. */
+  /** Numbers from 1. Slot 0 is for keys that are not in `names`. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables whose `shapes` is `#shapeSource`. */
+  /** Facts by shape number, for tables whose `shapes` is `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
   /** The `JsonTable.shapes` that gives the numbers of `#knownShapes` their meaning. */
   #shapeSource: object | undefined;
@@ -82,22 +80,22 @@ export class Shape<Name extends string, Facts> {
   }
 
   /** Returns the facts of an object. After that, `at` and `hasDuplicate` refer to this object. */
-  read(text: JsonTable, object: number): Facts {
-    const known = text.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(text, object)] : undefined;
-    if (known === undefined) return this.#deriveShape(text, object);
+  read(table: JsonTable, object: number): Facts {
+    const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
+    if (known === undefined) return this.#deriveShape(table, object);
     this.#object = object;
     this.#layout = known.layout;
     return known.facts;
   }
 
-  /** Returns the node of the value of a slot in the object read last; 0 if absent. */
-  at(text: JsonTable, slot: number): number {
+  /** Returns the node of the value of a slot in the object read last; 0 without the key. */
+  at(table: JsonTable, slot: number): number {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
     let from = this.#object;
     const count = arraysBefore[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (arrayDistances[before] ?? 0));
+    for (let before = 0; before < count; before++) from = json.nodeAfter(table, from + (arrayDistances[before] ?? 0));
     return from + distance;
   }
 
@@ -105,31 +103,31 @@ export class Shape<Name extends string, Facts> {
     return (this.#layout.repeats & (1 << this.slots[name])) !== 0;
   }
 
-  #deriveShape(text: JsonTable, object: number): Facts {
+  #deriveShape(table: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
     const arraysBefore = new Uint8Array(this.names.length + 1);
     const arrayDistances: number[] = [];
-    let repeats = 0;
-    let from = object;
-    for (let key = object + nodeSize; key < json.nodeAfter(text, object); key = json.nodeAfter(text, key + nodeSize)) {
+    let [repeats, from] = [0, object];
+    const end = json.nodeAfter(table, object);
+    for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
       const value = key + nodeSize;
-      const slot = this.#slotOf[json.keyIdOf(text, key)] ?? 0;
+      const slot = this.#slotOf[json.keyIdOf(table, key)] ?? 0;
       if (distances[slot] !== 0) repeats |= 1 << slot;
       distances[slot] = value - from;
       arraysBefore[slot] = arrayDistances.length;
-      if (!hasArray(text, value)) continue;
+      if (!hasArray(table, value)) continue;
       arrayDistances.push(value - from);
-      from = json.nodeAfter(text, value);
+      from = json.nodeAfter(table, value);
     }
     const layout = { distances, arraysBefore, arrayDistances, repeats };
     this.#object = object;
     this.#layout = layout;
-    const kindsByName = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
-    const facts = this.#deriveFacts(kindsByName, text, object);
-    const shape = json.detailOf(text, object);
-    if (shape === 0 || text.shapes === undefined) return facts;
-    if (text.shapes !== this.#shapeSource) {
-      this.#shapeSource = text.shapes;
+    const kindsByName = toRecord(this.names, (at) => kindOf(table, this.at(table, at + 1)));
+    const facts = this.#deriveFacts(kindsByName, table, object);
+    const shape = json.detailOf(table, object);
+    if (shape === 0 || table.shapes === undefined) return facts;
+    if (table.shapes !== this.#shapeSource) {
+      this.#shapeSource = table.shapes;
       this.#knownShapes = Array.from({ length: shapeCount }, () => undefined);
     }
     this.#knownShapes[shape] = { layout, facts };
@@ -138,19 +136,19 @@ export class Shape<Name extends string, Facts> {
 }
 
 /** True if a value is or contains an array, so that its number of nodes varies. */
-const hasArray = (text: JsonTable, value: number): boolean => {
-  for (let node = value; node < json.nodeAfter(text, value); node += nodeSize) {
-    if (json.firstByteAt(text, node) === openBracket) return true;
+const hasArray = (table: JsonTable, value: number): boolean => {
+  for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
+    if (json.firstByteAt(table, node) === openBracket) return true;
   }
   return false;
 };
 
 /** Returns the node of the last value of each key. */
-export const mapMembers = (text: JsonTable, object: number): ReadonlyMap<string, number> => {
+export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
-  const end = json.nodeAfter(text, object);
-  for (let key = object + nodeSize; key < end; key = json.nodeAfter(text, key + nodeSize)) {
-    members.set(json.readString(text, key), key + nodeSize);
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
+    members.set(json.readString(table, key), key + nodeSize);
   }
   return members;
 };

@@ -19,9 +19,9 @@ export const newTrajectoryFacts = () => ({
   reward: Number.NaN,
   /** The final policy version, else the initial version; NaN if both are absent. */
   version: Number.NaN,
-  /** Training data that it has and lacks, as bits (groups/metrics/metrics.ts). */
+  /** The training data that the trajectory has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
-  /** Names and values of its metrics, in the same order. */
+  /** The names of the metrics, in the order of `metrics`. */
   names: noMetrics,
   metrics: [Number.NaN],
   ...newMessageFacts(),
@@ -35,14 +35,14 @@ const functionType = defineObjectType(
   kindsAsFacts,
 );
 
-/** A tool that was offered to the model. Assumed: all but the function may be absent. */
+/** A tool that was offered to the model. Assumed: only the function is required. */
 const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
 
-const checkTools: Check = (text, list, report) => {
-  let fits = checkElements(text, list, { kind: Kind.object, field: "tools" }, report);
-  const end = json.nodeAfter(text, list);
-  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
-    if (kindAt(text, tool) === Kind.object && !toolType.check(text, tool, report)) fits = false;
+const checkTools: Check = (table, list, report) => {
+  let fits = checkElements(table, list, { kind: Kind.object, field: "tools" }, report);
+  const end = json.nodeAfter(table, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
+    if (kindAt(table, tool) === Kind.object && !toolType.check(table, tool, report)) fits = false;
   }
   return fits;
 };
@@ -50,13 +50,13 @@ const checkTools: Check = (text, list, report) => {
 const versionField = (field: string) => {
   const wanted = "a whole number";
   // Integers above 2^53 are valid, because rollcall sends the original digits.
-  const check: Check = (text, node, report) =>
-    Number.isInteger(json.readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
+  const check: Check = (table, node, report) =>
+    Number.isInteger(json.readNumber(table, node)) || reportWrongType(table, { node, field, wanted }, report);
   return { ...optional(Kind.number, check), expected: wanted };
 };
 
-const checkStartTime: Check = (text, node, report) => {
-  const start = json.readString(text, node);
+const checkStartTime: Check = (table, node, report) => {
+  const start = json.readString(table, node);
   const fits = isDateTime(start);
   const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
   if (!fits) report("start-time-invalid", undefined, node);
@@ -83,16 +83,16 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, text): { readonly hasFailureKey: boolean; readonly hasNested: boolean } => ({
+  (kinds, table): { readonly hasFailureKey: boolean; readonly hasNested: boolean } => ({
     hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    hasNested: kinds.metadata === Kind.object && listNestedMembers(text, shape.at(text, slots.metadata)).length > 0,
+    hasNested: kinds.metadata === Kind.object && listNestedMembers(table, shape.at(table, slots.metadata)).length > 0,
   }),
 );
 const { shape } = trajectoryType;
 const { slots } = shape;
 
-export const isTrajectory = ({ text, node }: JsonValue): boolean =>
-  kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
+export const isTrajectory = ({ table, node }: JsonValue): boolean =>
+  kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
 /** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
@@ -102,33 +102,33 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Sets the facts of a trajectory. Returns false, and sets none, if a field is not valid. */
-export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
-  if (!trajectoryType.check(text, node, report)) return false;
+/** Sets the facts of a trajectory. Returns false, and sets no facts, if a field is not valid. */
+export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
+  if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
-  const { kinds, nulls, more } = shape.read(text, node);
-  const rewardNode = shape.at(text, slots.reward);
-  const reward = json.readNumber(text, rewardNode);
-  for (const field of nulls) report("null-field", { field }, shape.at(text, slots[field]));
+  const { kinds, nulls, more } = shape.read(table, node);
+  const rewardNode = shape.at(table, slots.reward);
+  const reward = json.readNumber(table, rewardNode);
+  for (const field of nulls) report("null-field", { field }, shape.at(table, slots[field]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
-  if (more.hasFailureKey) inspectExceptions(text, report);
-  const offered = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
-  const list = shape.at(text, slots.messages_and_choices);
-  inspectMessages(text, list, facts, report);
+  if (more.hasFailureKey) inspectExceptions(table, report);
+  const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
+  const list = shape.at(table, slots.messages_and_choices);
+  inspectMessages(table, list, facts, report);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
-  inspectCalls(text, facts, offered, report);
+  inspectCalls(table, facts, offered, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array)
-    inspectHistories(text, shape.at(text, slots.additional_histories), report);
+    inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.names = noMetrics;
-  if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
-  if (more.hasNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
+  if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
+  if (more.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
-    checkElements(text, shape.at(text, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
-  const initial = readVersion(text, slots.initial_policy_version);
-  const final = readVersion(text, slots.final_policy_version);
+    checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
+  const initial = readVersion(table, slots.initial_policy_version);
+  const final = readVersion(table, slots.final_policy_version);
   if (final < initial)
-    report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
+    report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
   const bits = trainingBits;
   facts.reward = reward;
   facts.version = Number.isNaN(final) ? initial : final;
@@ -140,15 +140,15 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   return true;
 };
 
-const readVersion = (text: JsonTable, slot: number): number => {
-  const node = shape.at(text, slot);
-  return kindOf(text, node) === Kind.number ? json.readNumber(text, node) : Number.NaN;
+const readVersion = (table: JsonTable, slot: number): number => {
+  const node = shape.at(table, slot);
+  return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;
 };
 
-const inspectExceptions = (text: JsonTable, report: Report): void => {
+const inspectExceptions = (table: JsonTable, report: Report): void => {
   for (const key of failureKeys) {
-    const value = shape.at(text, slots[key]);
-    if (value > 0 && isException(json.parseNode(text, value))) report("exception-in-trajectory", { key }, value);
+    const value = shape.at(table, slots[key]);
+    if (value > 0 && isException(json.parseNode(table, value))) report("exception-in-trajectory", { key }, value);
   }
 };
 
@@ -156,56 +156,56 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
-const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
+const inspectTools = (table: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;
-  const end = json.nodeAfter(text, list);
-  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
-    const { kinds } = toolType.shape.read(text, tool);
-    const functionNode = toolType.shape.at(text, toolType.shape.slots.function);
+  const end = json.nodeAfter(table, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
+    const { kinds } = toolType.shape.read(table, tool);
+    const functionNode = toolType.shape.at(table, toolType.shape.slots.function);
     if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
-    const isNamed = functionType.shape.read(text, functionNode).kinds.name === Kind.string;
-    if (isNamed) names.add(json.readString(text, functionType.shape.at(text, functionType.shape.slots.name)));
+    const isNamed = functionType.shape.read(table, functionNode).kinds.name === Kind.string;
+    if (isNamed) names.add(json.readString(table, functionType.shape.at(table, functionType.shape.slots.name)));
     else report("tool-incomplete", { field: "function.name" }, functionNode);
     areNamed &&= isNamed;
   }
   return areNamed ? names : undefined;
 };
 
-const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
-  checkElements(text, list, { kind: Kind.object, rule: "history-type" }, report);
-  const end = json.nodeAfter(text, list);
-  for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
-    if (kindAt(text, node) !== Kind.object) continue;
-    const messagesNode = json.findMemberNode(text, node, "messages_and_choices") ?? 0;
-    if (kindOf(text, messagesNode) === Kind.array) inspectMessages(text, messagesNode, newMessageFacts(), report);
-    else report("history-type", { found: describeValue(text, node) }, node);
+const inspectHistories = (table: JsonTable, list: number, report: Report): void => {
+  checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    if (kindAt(table, node) !== Kind.object) continue;
+    const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
+    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, newMessageFacts(), report);
+    else report("history-type", { found: describeValue(table, node) }, node);
   }
 };
 
-const listNestedMembers = (text: JsonTable, object: number): readonly (readonly [string, number])[] =>
-  Array.from(mapMembers(text, object)).filter(([, node]) => (kindOf(text, node) & (Kind.object | Kind.array)) !== 0);
+const listNestedMembers = (table: JsonTable, object: number): readonly (readonly [string, number])[] =>
+  Array.from(mapMembers(table, object)).filter(([, node]) => (kindOf(table, node) & (Kind.object | Kind.array)) !== 0);
 
-const inspectMetadata = (text: JsonTable, object: number, report: Report): void => {
-  for (const [name, node] of listNestedMembers(text, object)) {
-    report("metadata-nested", { key: shortName(name), found: describeValue(text, node) }, node);
+const inspectMetadata = (table: JsonTable, object: number, report: Report): void => {
+  for (const [name, node] of listNestedMembers(table, object)) {
+    report("metadata-nested", { key: shortName(name), found: describeValue(table, node) }, node);
   }
 };
 
-/** The names of the metrics if none is repeated, reserved or of a wrong type; otherwise undefined. */
-const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
-  const members = mapMembers(text, object);
-  const areUnique = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
-  const areMetrics = [...members].every(([name, node]) => readMetric(text, node) !== undefined && !isCalculated(name));
+/** Derives the names of the metrics; undefined if a metric is repeated, reserved or of a wrong type. */
+const metricsShape = new Shape([], (_, table, object): readonly string[] | undefined => {
+  const members = mapMembers(table, object);
+  const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);
+  const areMetrics = [...members].every(([name, node]) => readMetric(table, node) !== undefined && !isCalculated(name));
   return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 
-const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
-  const names = metricsShape.read(text, object);
+const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
+  const names = metricsShape.read(table, object);
   if (names !== undefined) {
     let areFinite = true;
     for (let at = 0; at < names.length; at++) {
-      const value = readMetric(text, object + 2 * nodeSize * (at + 1)) ?? 0;
+      const value = readMetric(table, object + 2 * nodeSize * (at + 1)) ?? 0;
       facts.metrics[at] = value;
       areFinite &&= Number.isFinite(value);
     }
@@ -214,10 +214,10 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
   }
   facts.metrics.length = 0;
   const metricNames: string[] = [];
-  for (const [name, node] of mapMembers(text, object)) {
-    const value = readMetric(text, node);
+  for (const [name, node] of mapMembers(table, object)) {
+    const value = readMetric(table, node);
     const key = shortName(name);
-    if (value === undefined) report("metric-type", { key, found: describeValue(text, node) }, node);
+    if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);
     else if (isCalculated(name)) report("metric-name", { key: name }, node);
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
     else facts.metrics[metricNames.push(name) - 1] = value;
@@ -227,8 +227,8 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
 
 const letterT = 0x74;
 
-const readMetric = (text: JsonTable, node: number): number | undefined => {
-  const kind = kindOf(text, node);
-  if (kind === Kind.number) return json.readNumber(text, node);
-  return kind === Kind.boolean ? Number(json.firstByteAt(text, node) === letterT) : undefined;
+const readMetric = (table: JsonTable, node: number): number | undefined => {
+  const kind = kindOf(table, node);
+  if (kind === Kind.number) return json.readNumber(table, node);
+  return kind === Kind.boolean ? Number(json.firstByteAt(table, node) === letterT) : undefined;
 };

@@ -155,5 +155,5 @@ export const locateByte = (raw: input.RawRecord, offset: number): ProblemLocatio
   const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed === true) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
-  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };
+  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
 };

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
-import { formatLine, type Path } from "../check/rules/positions.ts";
+import { type Path, toFileLine } from "../check/rules/positions.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
@@ -293,7 +293,7 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
       if (place !== undefined)
         reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
       else {
-        const line = formatLine(positions.locatePart(dataset, part));
+        const line = toFileLine(positions.locatePart(dataset, part));
         placeByDigest.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
       }
     }
@@ -332,7 +332,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   for (let group = 0; group < ours.count; group++) {
     const same = table.findWords((word) => ours.wordOf(group, word));
     if (same === undefined) continue;
-    reportGroup(dataset, "split-leak", { data: { place: formatLine(positions.locateGroup(other, same)) }, group });
+    reportGroup(dataset, "split-leak", { data: { place: toFileLine(positions.locateGroup(other, same)) }, group });
   }
   await positions.mapProblemsToRecords(dataset.sources, dataset.found.problems);
 };

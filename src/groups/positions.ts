@@ -43,7 +43,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const locate = (path: Path): ProblemLocation => {
     opened ??= openPart();
     const { root, places } = opened;
-    return { file, ...places.of(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
+    return { file, ...places.locate(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
   };
   return (path) => {
     if (origin !== undefined) return { file, line, path };

@@ -133,11 +133,11 @@ export async function* readElements(
     filled += bytesRead;
     const isLast = position.start + filled === end;
     const { length, isEnd, fault } = reader.readElements(reader.reserve(filled), { isLast, isTolerant });
-    const text = reader.viewTable();
+    const table = reader.viewTable();
     const base = position;
     const unitsBefore = () => countUnitsBefore(source, base);
-    const places = new PositionCounter({ ...base, bytes: text.bytes, unitsBefore });
-    yield { text, start: base.start, places, length, isEnd, fault };
+    const places = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
+    yield { table, start: base.start, places, length, isEnd, fault };
     if (isEnd || fault !== undefined) return;
     position = { start: base.start + length, line: places.mark(length) };
     reader.reserve(filled).copyWithin(0, length, filled);

@@ -161,7 +161,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
-    const { text: table, start: base, places, length, isEnd, fault } = part;
+    const { table, start: base, places, length, isEnd, fault } = part;
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);

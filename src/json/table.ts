@@ -26,7 +26,7 @@ export const endOf = ({ words }: JsonTable, node: number): number => words[node 
 /** Returns the node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
-export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
+export const firstByteAt = (table: JsonTable, node: number): number => table.bytes[startOf(table, node)] ?? 0;
 
 /** Returns the detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */
 export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
@@ -34,20 +34,20 @@ export const detailOf = ({ words }: JsonTable, node: number): number => words[no
 const encodedKey = -1;
 
 /** Returns the id of a key; 0 if the key has no id. */
-export const keyIdOf = (text: JsonTable, key: number): number => {
-  const id = detailOf(text, key);
-  return id === encodedKey ? (keyIds.get(readString(text, key)) ?? 0) : id;
+export const keyIdOf = (table: JsonTable, key: number): number => {
+  const id = detailOf(table, key);
+  return id === encodedKey ? (keyIds.get(readString(table, key)) ?? 0) : id;
 };
 
 /** Returns the count of an array that contains only numbers; 0 for other arrays. */
-export const countNumbers = (text: JsonTable, array: number): number =>
-  nodeAfter(text, array) === array + nodeSize ? detailOf(text, array) : 0;
+export const countNumbers = (table: JsonTable, array: number): number =>
+  nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
 /** Parses a number, as JSON.parse does. */
-export const readNumber = (text: JsonTable, node: number): number => {
-  const { bytes } = text;
-  const start = startOf(text, node);
-  const end = endOf(text, node);
+export const readNumber = (table: JsonTable, node: number): number => {
+  const { bytes } = table;
+  const start = startOf(table, node);
+  const end = endOf(table, node);
   const isNegative = bytes[start] === minus;
   let digits = 0;
   // Digits and a power of ten up to 10^15 are exact doubles, so their quotient is rounded once (Clinger).
@@ -71,35 +71,35 @@ const maxExactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
-export const readString = (text: JsonTable, node: number): string => {
-  const within = text.bytes.toString("utf8", startOf(text, node) + 1, endOf(text, node) - 1);
+export const readString = (table: JsonTable, node: number): string => {
+  const within = table.bytes.toString("utf8", startOf(table, node) + 1, endOf(table, node) - 1);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** Returns the node of the last value of a key; undefined if the object does not have the key. */
-export const findMemberNode = (text: JsonTable, object: number, key: string): number | undefined => {
-  const end = nodeAfter(text, object);
+export const findMemberNode = (table: JsonTable, object: number, key: string): number | undefined => {
+  const end = nodeAfter(table, object);
   let value: number | undefined;
-  for (let at = object + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
-    if (hasKey(text, at, key)) value = at + nodeSize;
+  for (let at = object + nodeSize; at < end; at = nodeAfter(table, at + nodeSize)) {
+    if (hasKey(table, at, key)) value = at + nodeSize;
   }
   return value;
 };
 
-const hasKey = (text: JsonTable, node: number, key: string): boolean => {
-  if (detailOf(text, node) === encodedKey) return readString(text, node) === key;
-  const start = startOf(text, node) + 1;
-  if (endOf(text, node) - start !== key.length + 1) return false;
-  for (let at = 0; at < key.length; at++) if (text.bytes[start + at] !== key.charCodeAt(at)) return false;
+const hasKey = (table: JsonTable, node: number, key: string): boolean => {
+  if (detailOf(table, node) === encodedKey) return readString(table, node) === key;
+  const start = startOf(table, node) + 1;
+  if (endOf(table, node) - start !== key.length + 1) return false;
+  for (let at = 0; at < key.length; at++) if (table.bytes[start + at] !== key.charCodeAt(at)) return false;
   return true;
 };
 
 /** Expands an array of numbers, which is a single node. The new table has an empty node, and a node for each number. */
-export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
-  const { bytes } = text;
-  const count = bytes[startOf(text, array)] === syntax.openBracket ? detailOf(text, array) : 0;
+export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
+  const { bytes } = table;
+  const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
   const words = new Int32Array((count + 1) * nodeSize);
-  let at = startOf(text, array) + 1;
+  let at = startOf(table, array) + 1;
   for (let node = nodeSize; node < words.length; node += nodeSize) {
     while (syntax.isWhite(bytes[at])) at++;
     words[node] = at;
@@ -112,15 +112,15 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   return { bytes, words };
 };
 
-export type JsonValue = Readonly<{ text: JsonTable; node: number }>;
+export type JsonValue = Readonly<{ table: JsonTable; node: number }>;
 
 /** Reads JSON. Returns its outermost value; undefined for the texts that `JSON.parse` refuses. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
-  const text = readTable(bytes);
-  return text && { text, node: 0 };
+  const table = readTable(bytes);
+  return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value in its first `maxDepth` levels; undefined without such a value. */
+/** Closes a truncated object after the last complete value in its first `maxDepth` levels; undefined without one. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -143,36 +143,36 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
     withReader((reader) =>
-      reader.read(bytes, { skipsLeaves: true }) ? { text: reader.copyTable(bytes), node: 0 } : undefined,
+      reader.read(bytes, { skipsLeaves: true }) ? { table: reader.copyTable(bytes), node: 0 } : undefined,
     );
 };
 
-export const spanOf = ({ text, node }: JsonValue) => ({ start: startOf(text, node), end: endOf(text, node) });
+export const spanOf = ({ table, node }: JsonValue) => ({ start: startOf(table, node), end: endOf(table, node) });
 
-export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
+export const firstByteOf = ({ table, node }: JsonValue): number => firstByteAt(table, node);
 
-export const parseValue = ({ text, node }: JsonValue): unknown => parseNode(text, node);
+export const parseValue = ({ table, node }: JsonValue): unknown => parseNode(table, node);
 
-export const parseNode = (text: JsonTable, node: number): unknown =>
-  JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
+export const parseNode = (table: JsonTable, node: number): unknown =>
+  JSON.parse(table.bytes.toString("utf8", startOf(table, node), endOf(table, node)));
 
 /** Returns the last value of a key of an object; undefined for another value or without the key. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
-  const node = findMemberNode(object.text, object.node, key);
-  return node === undefined ? undefined : { text: object.text, node };
+  const node = findMemberNode(object.table, object.node, key);
+  return node === undefined ? undefined : { table: object.table, node };
 };
 
 /** Returns the value of a key of an object, or at an index (from 0) of an array; undefined if there is none. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
-  const { text, node } = holder;
+  const { table, node } = holder;
   if (firstByteOf(holder) !== syntax.openBracket) return undefined;
-  const numbers = countNumbers(text, node);
-  if (numbers > 0) return step < numbers ? { text: expandNumbers(text, node), node: (step + 1) * nodeSize } : undefined;
+  const count = countNumbers(table, node);
+  if (count > 0) return step < count ? { table: expandNumbers(table, node), node: (step + 1) * nodeSize } : undefined;
   let child = node + nodeSize;
-  for (let index = 0; index < step && child < nodeAfter(text, node); index++) child = nodeAfter(text, child);
-  return child < nodeAfter(text, node) ? { text, node: child } : undefined;
+  for (let index = 0; index < step && child < nodeAfter(table, node); index++) child = nodeAfter(table, child);
+  return child < nodeAfter(table, node) ? { table, node: child } : undefined;
 };
 
 /** Returns the value at a path; undefined if there is none. */
@@ -197,28 +197,28 @@ export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =
     : [];
 
 /** Yields the members of an object with their keys, or the elements of an array with their indexes (from 0). */
-export function* childrenOf({ text, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
-  const end = nodeAfter(text, node);
-  const first = firstByteAt(text, node);
+export function* childrenOf({ table, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
+  const end = nodeAfter(table, node);
+  const first = firstByteAt(table, node);
   if (first === syntax.openBracket && end === node + nodeSize) {
-    const list = expandNumbers(text, node);
-    for (let at = nodeSize; at < list.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: list, node: at }];
+    const own = expandNumbers(table, node);
+    for (let at = nodeSize; at < own.words.length; at += nodeSize) yield [at / nodeSize - 1, { table: own, node: at }];
   } else if (first === syntax.openBracket) {
     let index = 0;
-    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [index++, { text, node: at }];
+    for (let at = node + nodeSize; at < end; at = nodeAfter(table, at)) yield [index++, { table, node: at }];
   } else if (first === syntax.openBrace) {
-    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
-      yield [readString(text, at), { text, node: at + nodeSize }];
+    for (let at = node + nodeSize; at < end; at = nodeAfter(table, at + nodeSize)) {
+      yield [readString(table, at), { table, node: at + nodeSize }];
     }
   }
 }
 
 /** Returns the value with its content, from a new table if this table skipped the content (`KeyUses.leafKeys`). */
 export const expandLeaf = (value: JsonValue): JsonValue => {
-  const { text, node } = value;
-  const [start, end] = [startOf(text, node), endOf(text, node)];
-  const first = text.bytes[start];
-  const isUnexpanded = nodeAfter(text, node) === node + nodeSize && detailOf(text, node) === 0 && end - start > 2;
+  const { table, node } = value;
+  const [start, end] = [startOf(table, node), endOf(table, node)];
+  const first = table.bytes[start];
+  const isUnexpanded = nodeAfter(table, node) === node + nodeSize && detailOf(table, node) === 0 && end - start > 2;
   if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
-  return readRoot(text.bytes.subarray(start, end)) ?? value;
+  return readRoot(table.bytes.subarray(start, end)) ?? value;
 };

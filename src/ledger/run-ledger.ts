@@ -172,7 +172,7 @@ const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 type SizeLimits = DestinationFacts["sizes"];
 
-/** Returns the bytes of the largest body to attempt and of the smallest refused body; undefined without a 413. */
+/** Returns the bytes of the largest body to attempt and of the smallest refused; undefined without a recent 413. */
 const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
   return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };

@@ -117,14 +117,14 @@ function* blockLines(
   { clean, fold, paint, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
-  const formatLine = (line: string): string => {
+  const toFileLine = (line: string): string => {
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
-      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => formatLine(spaces + part));
+      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => toFileLine(spaces + part));
     });
   const text = block.replace(/\n$/, "");
   if (!isBounded) {

@@ -1,5 +1,5 @@
 /** The result of a run of `log` or `check`. */
-import { formatLine } from "../check/rules/positions.ts";
+import { toFileLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
@@ -115,7 +115,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (unknown !== undefined) {
     const canResolve = ledger && unknown.isKeyHonored && run.resendLogged !== true;
     const { request, number, recorded, unknownFailure, retryFailure } = unknown;
-    const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
+    const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
     const named = { ...facts, id: recorded.id, positions, request: number };

@@ -4,7 +4,7 @@ import { isTrajectory } from "../check/index.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
-import * as table from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
   detailError,
@@ -57,7 +57,7 @@ const maxNames = 10_000;
 
 type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
 
-const readJson = table.openRootReader([
+const readJson = json.openRootReader([
   "messages_and_choices",
   "additional_histories",
   "metadata",
@@ -77,29 +77,29 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
   let nextYield = yieldBytes;
-  const yieldTurn = async (value: table.JsonValue): Promise<void> => {
-    const { end } = table.spanOf(value);
+  const yieldTurn = async (value: json.JsonValue): Promise<void> => {
+    const { end } = json.spanOf(value);
     if (end < nextYield) return;
     nextYield = end + yieldBytes;
     await new Promise((resolve) => setImmediate(resolve));
   };
-  for (const [group, value] of table.elementsOf(groups).entries()) {
+  for (const [group, value] of json.elementsOf(groups).entries()) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
     const members = readMembers(value, { loc, unique: ["trajectories"], faults });
     const trajectories = members.get("trajectories");
     if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, parseBounded(value), loc));
     const rewards: number[] = [];
-    for (const [at, trajectory] of table.elementsOf(trajectories).entries()) {
+    for (const [at, trajectory] of json.elementsOf(trajectories).entries()) {
       if (faults.length >= maxFaults) break;
       if (!isTrajectory(trajectory)) {
         faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
       }
       if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
-      spans.push({ group, ...table.spanOf(trajectory) });
+      spans.push({ group, ...json.spanOf(trajectory) });
       await yieldTurn(trajectory);
     }
-    tally.addGroup({ rewards, exceptions: table.elementsOf(members.get("exceptions")).length });
+    tally.addGroup({ rewards, exceptions: json.elementsOf(members.get("exceptions")).length });
     members.delete("trajectories");
     if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
     await yieldTurn(value);
@@ -107,21 +107,21 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   if (split === undefined || faults.length > 0) throw invalidRequest(faults);
   request.delete("split");
   request.delete("trajectory_groups");
-  const name = String(table.parseValue(split));
+  const name = String(json.parseValue(split));
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
-const isArray = (value: table.JsonValue | undefined): boolean =>
-  value !== undefined && table.firstByteOf(value) === openBracket;
+const isArray = (value: json.JsonValue | undefined): boolean =>
+  value !== undefined && json.firstByteOf(value) === openBracket;
 
 const readMembers = (
-  object: table.JsonValue,
+  object: json.JsonValue,
   { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
-): Map<string, table.JsonValue> => {
-  const members = new Map<string, table.JsonValue>();
+): Map<string, json.JsonValue> => {
+  const members = new Map<string, json.JsonValue>();
   const repeated = new Set<string>();
-  for (const [key, value] of table.firstByteOf(object) === openBrace ? table.childrenOf(object) : []) {
+  for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
     const name = String(key);
     if (unique.includes(name) && members.has(name)) repeated.add(name);
     members.set(name, value);
@@ -133,17 +133,17 @@ const readMembers = (
   return members;
 };
 
-const formatMembers = (members: ReadonlyMap<string, table.JsonValue>): string =>
+const formatMembers = (members: ReadonlyMap<string, json.JsonValue>): string =>
   composeMembers(
-    Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, table.spanOf(value))] as const),
+    Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))] as const),
   );
 
-const addTrajectory = (tally: Tally, { text, node }: table.JsonValue): number => {
-  const at = table.findMemberNode(text, node, "metrics");
-  const value = at === undefined ? undefined : table.parseNode(text, at);
+const addTrajectory = (tally: Tally, { table, node }: json.JsonValue): number => {
+  const at = json.findMemberNode(table, node, "metrics");
+  const value = at === undefined ? undefined : json.parseNode(table, at);
   const metrics = isObject(value) ? value : {};
   checkNameCount(Object.keys(metrics).length);
-  const reward = table.readNumber(text, table.findMemberNode(text, node, "reward") ?? 0);
+  const reward = json.readNumber(table, json.findMemberNode(table, node, "reward") ?? 0);
   tally.addTrajectory({ reward, metrics });
   checkNameCount(tally.byName.size);
   return reward;

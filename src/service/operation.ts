@@ -89,7 +89,7 @@ const maxParsedValues = 2 ** 22;
 
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
-  const bytes = value.text.bytes.subarray(start, end);
+  const bytes = value.table.bytes.subarray(start, end);
   // Fewer bytes cannot contain more values.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);

@@ -591,13 +591,13 @@ describe("a line", () => {
   it("is scanned for its end once if it contains a whole request", () => {
     const { places, looks } = placesOfLine();
     for (let at = 0; at < 4000; at += 4) expect(places.mark(at)).toBe(7);
-    expect(places.of(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
+    expect(places.locate(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
     expect(looks()).toBe(1);
   });
 
   it("is scanned for its end once if it has many problems", () => {
     const { places, looks } = placesOfLine();
-    for (let at = 0; at < 4000; at += 4) expect(places.of(at)).toEqual({ line: 7, column: at + 1, offset: at });
+    for (let at = 0; at < 4000; at += 4) expect(places.locate(at)).toEqual({ line: 7, column: at + 1, offset: at });
     expect(looks()).toBe(1);
   });
 

@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
 import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
-import { endOf, expandNumbers, findMemberNode, type JsonTable, nodeAfter, startOf } from "../../src/json/table.ts";
+import {
+  endOf,
+  expandNumbers,
+  findMemberNode,
+  type JsonTable,
+  nodeAfter,
+  readString,
+  startOf,
+} from "../../src/json/table.ts";
 import { locateOffset, parseJson, skipWhite } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -67,28 +75,28 @@ const mutated = fc
   )
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
-const tabled = (text: string): JsonTable | undefined => readTable(Buffer.from(text));
+const tabled = (table: string): JsonTable | undefined => readTable(Buffer.from(table));
 
 const nodeCount = (table: JsonTable | undefined): number | undefined => table && nodeAfter(table, 0) / nodeSize;
 
-const valueAt = (text: JsonTable, node: number): unknown => {
-  const [start, end, after] = [startOf(text, node), endOf(text, node), nodeAfter(text, node)];
-  const opening = text.bytes[start];
-  if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(text.bytes.toString("utf8", start, end));
-  if (opening === 0x5b && after === node + nodeSize) return numbersAt(text, node);
+const valueAt = (table: JsonTable, node: number): unknown => {
+  const [start, end, after] = [startOf(table, node), endOf(table, node), nodeAfter(table, node)];
+  const opening = table.bytes[start];
+  if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(table.bytes.toString("utf8", start, end));
+  if (opening === 0x5b && after === node + nodeSize) return numbersAt(table, node);
   const members: [string, unknown][] = [];
   const items: unknown[] = [];
   for (let at = node + nodeSize; at < after; ) {
     const value = opening === 0x7b ? at + nodeSize : at;
-    if (opening === 0x7b) members.push([table.readString(text, at), valueAt(text, value)]);
-    else items.push(valueAt(text, value));
-    at = nodeAfter(text, value);
+    if (opening === 0x7b) members.push([readString(table, at), valueAt(table, value)]);
+    else items.push(valueAt(table, value));
+    at = nodeAfter(table, value);
   }
   return opening === 0x7b ? Object.fromEntries(members) : items;
 };
 
-const numbersAt = (text: JsonTable, node: number): readonly unknown[] => {
-  const own = expandNumbers(text, node);
+const numbersAt = (table: JsonTable, node: number): readonly unknown[] => {
+  const own = expandNumbers(table, node);
   return Array.from({ length: own.words.length / nodeSize - 1 }, (_, at) => valueAt(own, (at + 1) * nodeSize));
 };
 

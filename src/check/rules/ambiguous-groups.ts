@@ -1,6 +1,6 @@
-/** Names of group keys, and groups that an unreadable record may belong to. */
+/** Lists names of group keys, and finds the groups that an unreadable record may belong to. */
 
-/** Names of group keys, the most certain first. */
+/** The most certain name comes first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 

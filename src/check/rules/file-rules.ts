@@ -1,4 +1,4 @@
-/** Rules of files: input that cannot be read, and text that is not JSON. */
+/** Defines rules for input that cannot be read, and for text that is not JSON. */
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";

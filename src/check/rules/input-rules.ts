@@ -1,4 +1,4 @@
-/** Rules of the input as a whole, and of a run: responses, the ledger, files that still grow. */
+/** Defines rules for the whole input, and for the responses, the ledger and the growing files of a run. */
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import {
@@ -13,7 +13,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Splits `fault (fix)`. Default of the fix: correct the option that the reason names, otherwise `defaultFix`. */
+/** Splits `fault (fix)`. Without a fix, suggests to correct the option that the fault names, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add |write ).*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };

@@ -1,4 +1,4 @@
-/** Positions of bytes as line and column, paths of values, and short names. */
+/** Converts positions of bytes to lines and columns, finds paths of values, and shortens names. */
 import type { Problem } from "../../failure.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
@@ -20,7 +20,7 @@ interface PositionedBytes {
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #at = 0;
-  /** The first line end at or after the mark if it was searched, and the start of the mark's line. */
+  /** The first line end at or after the mark; undefined before it is searched. */
   #next: number | undefined;
   #lineStart = 0;
   #line: number;
@@ -45,14 +45,14 @@ export class PositionCounter {
     return this.#line;
   }
 
-  /** Moves the mark from `start` to `end`. Between them is no newline. */
+  /** Moves the mark to `end`. The bytes from `start` to `end` must not contain a newline. */
   skip(start: number, end: number): void {
     this.mark(start);
     this.#at = end;
   }
 
   /** Returns the position of a byte at or after the mark. */
-  of(at: number): Position {
+  locate(at: number): Position {
     const { bytes, start, line: first, unitsBefore } = this.#text;
     let [line, from] = [this.#line, this.#lineStart];
     this.#next ??= endOfLine(bytes, this.#at);
@@ -68,28 +68,28 @@ export class PositionCounter {
   }
 }
 
-export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
+export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
   `${file === "-" ? "standard input" : file}:${line}`;
 
 export type Path = readonly (string | number)[];
 
 /** Finds the innermost value that contains the byte at an offset, and its path from the node `from`. */
-export const findInnermost = (text: JsonTable, { from, byte }: { from: number; byte: number }) => {
+export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
     // The node before the value of a member is its key.
-    const keySize = firstByteAt(text, holder) === openBrace ? nodeSize : 0;
-    const end = nodeAfter(text, holder);
+    const keySize = firstByteAt(table, holder) === openBrace ? nodeSize : 0;
+    const end = nodeAfter(table, holder);
     let child = holder + nodeSize;
     let index = 0;
-    for (; child < end && endOf(text, child + keySize) <= byte; child = nodeAfter(text, child + keySize)) index++;
-    if (child >= end || startOf(text, child + keySize) > byte) return { path, node: holder };
-    path.push(keySize > 0 ? readString(text, child) : index);
+    for (; child < end && endOf(table, child + keySize) <= byte; child = nodeAfter(table, child + keySize)) index++;
+    if (child >= end || startOf(table, child + keySize) > byte) return { path, node: holder };
+    path.push(keySize > 0 ? readString(table, child) : index);
     holder = child + keySize;
   }
 };
 
-/** Maximum UTF-16 units of a name from the file in a message. */
+/** The maximum UTF-16 units of a name in a message. */
 export const maxNameLength = 60;
 
 /** Shortens a name from the file for a message. A blank name is quoted. */

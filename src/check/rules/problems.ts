@@ -7,7 +7,7 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Maximum stored errors of a rule if rejected groups are written, because their reasons are written, too. */
+/** Higher maximum for errors if rejected groups are written, because the reasons file lists all errors of a group. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -119,11 +119,11 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Returns stored problems by file, line and column: first `inputs` in their order, then other files by name. */
+  /** Returns stored problems by file, line and column. Files in `inputs` come first, in the order of `inputs`. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? order.size;
-    // Numeric, because a name can end in the number of a row or member. Created only if needed, because it takes 15 ms.
+    // Compares digits as numbers, because a name can end in a row or member number. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => {
       if (a === b) return 0;

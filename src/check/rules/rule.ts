@@ -1,4 +1,4 @@
-/** The parts of a rule (severity, message, advice, reason and example), and the texts that examples share. */
+/** Defines the parts of a rule (severity, message, advice, reason and example), and texts that examples share. */
 import type { Severity } from "../../failure.ts";
 
 export type RuleText<Data> = string | ((data: Data) => string);
@@ -11,7 +11,7 @@ export interface Rule<Data> {
   readonly advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   readonly why?: string;
-  /** `whole`: a group or trajectory, shown without an excerpt. `input`: rejecting groups cannot fix the problem. */
+  /** A problem of a `whole` group or trajectory has no excerpt. Rejecting groups cannot solve a problem of `input`. */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }
@@ -43,12 +43,12 @@ const ruleFactory =
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 
-/** A rule that cannot be silenced. */
+/** Creates a rule that cannot be silenced. */
 export const error = ruleFactory("error");
 export const errorOfWhole = ruleFactory("error", "whole");
 export const errorOfInput = ruleFactory("error", "input");
 
-/** A rule that `--strict` makes an error and `--allow` silences. */
+/** Creates a rule that `--strict` makes an error and `--allow` silences. */
 export const warning = ruleFactory("warning");
 export const warningOfWhole = ruleFactory("warning", "whole");
 

@@ -1,4 +1,4 @@
-/** All rules by their public names, and how strictly a run applies them. */
+/** Lists all rules by their public names, and parses how strictly a run applies rules. */
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules } from "./file-rules.ts";

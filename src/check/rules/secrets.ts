@@ -2,7 +2,7 @@
 import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
-/** `kind` includes its article: `an API key of OpenAI`. */
+/** `kind` includes an article, such as in `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
 /** Key formats, matched where a run of key characters starts. */
@@ -32,13 +32,13 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 /** Minimum length of a run of key characters that can contain a secret. */
 const minRun = 20;
 
-/** Maximum length of a secret. Of a longer run, only the beginning is matched. */
+/** Maximum length of a secret. Only the beginning of a longer run is matched. */
 const maxRun = 400;
 
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** 1 at the first two bytes of each key format, as a big-endian number. */
+/** Has a 1 at the first two bytes, as a big-endian number, of each key format. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const prefix of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
   keyPrefixes[Buffer.from(prefix).readUInt16BE()] = 1;
@@ -73,7 +73,7 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** Maximum bytes before a named key: its name, and the characters between them. */
+/** Maximum bytes of the name before a key, and of the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {

@@ -1,4 +1,4 @@
-/** Rules of trajectories and groups: their types, what services accept, and what a training run needs. */
+/** Defines rules for the types of trajectories and groups, for the demands of services, and for training. */
 import { formatCommandLine } from "../../shell-words.ts";
 import {
   answer,
@@ -32,7 +32,7 @@ const exampleShapes: Readonly<Record<string, string>> = {
   function: toolShape,
 };
 
-/** Types of values (interface 2.1). */
+/** Rules for types of values (interface 2.1). */
 export const typeRules = {
   "missing-field": error<{ field: string; instead: LazyText }>({
     message: ({ field }) => `${field} is missing`,
@@ -74,7 +74,7 @@ const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=
 export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
 export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Thirty trajectories: the last has the reward `last`, the others have 0 and 1 in turn. */
+/** Returns thirty trajectories. The last has the reward `last`, and the others have 0 and 1 in turn. */
 export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
@@ -88,7 +88,7 @@ export const versions = (...policyVersions: readonly number[]): string =>
 /** Joined from pieces, so that this source file does not contain a key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-/** Problems of valid input: some services refuse it, metrics exclude it, or training suffers from it. */
+/** Rules for valid input that some services refuse, that metrics exclude, or that harms training. */
 export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,

@@ -1,5 +1,5 @@
 /** The requests of the input: their splits and own keys must agree. */
-import { formatLine } from "../../check/rules/positions.ts";
+import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
@@ -62,7 +62,7 @@ export const compareRequests = (
     if (split !== undefined && own !== undefined && own !== split)
       problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
   }
-  for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
+  for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), toFileLine(first.location));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
   if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
 };

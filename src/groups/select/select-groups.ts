@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
 import { Environment } from "@marcbachmann/cel-js";
-import { formatLine } from "../../check/rules/positions.ts";
+import { toFileLine } from "../../check/rules/positions.ts";
 import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
@@ -271,7 +271,7 @@ const openFilter = (
     const size = trajectories.length;
     const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: least, reward_max: most };
     const facts = { number: group + 1, size, exceptions, ...moments };
-    const place = () => formatLine(locateGroup(dataset, group));
+    const place = () => toFileLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
       wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, place) ? [at] : []));
