@@ -149,7 +149,7 @@ export const listFieldNames = (prefix: string): readonly string[] =>
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 export const omittedKey = "omitted_bytes";
 
-/** Removes texts of people and models, except short facts. `omitted_bytes` has the removed bytes of each field. */
+/** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];

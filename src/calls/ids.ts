@@ -2,13 +2,13 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** UTF-16 units. */
+/** Lengths are in UTF-16 units. */
 const maxIdLength = 1024;
 
-/** UTF-16 units; many, because a line can be a whole call from `call read -o jsonl`. */
+/** Large, because a line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line is an id, an id before fields, or JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** Yields ids. A line begins with an id or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

@@ -1,4 +1,4 @@
-/** The cost of a usage at a model's prices, in exact decimals. */
+/** Computes the cost of a usage at a model's prices, in exact decimals. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";

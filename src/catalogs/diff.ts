@@ -1,4 +1,4 @@
-/** Differences of two catalogs: models in only one catalog, and facts that changed. */
+/** Finds models in only one of two catalogs, and facts that differ. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";

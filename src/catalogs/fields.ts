@@ -55,7 +55,7 @@ const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
+/** The fields of models that can be called (interface 2.3), in an order that is a promise (output.md). */
 export const modelFields: readonly FieldColumn[] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
@@ -131,7 +131,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
   });
 };
 
-/** All fields that have a column. Their order is a promise (output.md). */
+/** All fields with a column, in an order that is a promise (output.md). */
 export const catalogFields: readonly FieldColumn[] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),

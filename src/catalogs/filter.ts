@@ -48,7 +48,7 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** The words are the countries of the data centers. A missing country is an empty word. */
+/** A model's words are the countries of its data centers. A missing country is an empty word. */
 const countryOption = <Name extends string>(name: Name, holds: Holds) => {
   const of = ({ datacenters }: CatalogModel): Strings =>
     (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");

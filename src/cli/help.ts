@@ -8,7 +8,7 @@ import type { Kind, Kinds } from "./kinds.ts";
 const screenColumns = 80;
 const screenLines = 23;
 
-/** If a description has fewer columns, it goes below its term. */
+/** A description that would get fewer columns goes below its term. */
 const minDescriptionWidth = 30;
 /** If the names of the verbs are longer, `<verb>` replaces them. */
 const maxVerbsLength = 20;

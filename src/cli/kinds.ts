@@ -5,7 +5,7 @@ import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {
   readonly about: string;
-  /** Undefined for a flag. */
+  /** A flag has no placeholder. */
   readonly placeholder?: string;
   readonly choices?: readonly string[];
   readonly repeatable?: boolean;

@@ -1,9 +1,9 @@
-/** Asks for confirmation of an action. */
+/** Asks for confirmation. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine, canAsk } from "../settings/index.ts";
 
-/** Asks before an action, such as "delete the profile work", unless `yes`. @throws Failure `not-confirmed` */
+/** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
   { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },

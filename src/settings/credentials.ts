@@ -21,7 +21,7 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the set variables that contain a secret for `uses`, or the path of a file with the secret. */
+/** Returns the variables that are set to a secret for `uses`, or to the path of a file with the secret. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);

@@ -17,7 +17,7 @@ export interface SettingsSources {
   readonly host: Host;
   readonly flags: SettingFlags;
   readonly screen: {
-    /** Redacts a secret in all later output, so it is called as soon as a secret is known. */
+    /** Redacts a secret in all later output. Called as soon as the secret is known. */
     readonly hideSecret: (secret: string) => void;
     readonly notice: (sentence: string) => void;
     readonly warn: (problem: Problem) => void;

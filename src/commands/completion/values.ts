@@ -1,4 +1,4 @@
-/** Candidates for the values of options and arguments, found without network and credentials. */
+/** Finds candidates for the values of options and arguments, without network and credentials. */
 import { callFields } from "../../calls/index.ts";
 import { listSavedModelIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";

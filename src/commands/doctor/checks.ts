@@ -32,7 +32,7 @@ interface CheckContext {
 
 type PendingResults = Promise<readonly Finding[]>;
 
-export const silence = (context: Context) => {
+export const withoutNotices = (context: Context) => {
   const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined };
   return { ...context, screen };
 };
@@ -65,7 +65,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
 };
 
 export const checkSettings = async ({ context }: CheckContext): PendingResults => {
-  const { profile, rows, unknown } = config.listSettings(silence(context));
+  const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
     // A command line may contain secrets, so only the program is shown.

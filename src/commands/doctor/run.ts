@@ -25,7 +25,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   const { host } = context;
   // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
-  const reading = readSettings({ ...checks.silence(context), flags });
+  const reading = readSettings({ ...checks.withoutNotices(context), flags });
   const settings = await reading.catch(() => undefined);
   const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
   const silenceMs = timeoutMs ?? defaultTimeoutMs;

@@ -1,4 +1,4 @@
-/** Files that a run writes: checks before the run, and receipts. */
+/** Checks the files that a run will write, and writes receipts. */
 import { contradiction } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { identifyFile, writeFileAtomically, writeForReader, writeUserFile } from "../../files.ts";
@@ -20,7 +20,7 @@ export const checkReportFiles = (
   for (const { file } of reports) if (file !== undefined) requireReportFile(file);
 };
 
-/** The text before the name of the file in a message, and the file. */
+/** A file, and the text before its name in a message. */
 type FileUse = readonly [text: string, file: string | undefined];
 
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {

@@ -1,4 +1,4 @@
-/** Output of `log`: progress, result, and the next command. */
+/** Prints the progress, the result and the next command of `log`. */
 import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";

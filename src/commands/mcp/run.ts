@@ -199,7 +199,7 @@ const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows
 const runVerb = async ({ context: given, program }: Server, argv: readonly string[], signal: AbortSignal) => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
-  // Needs its own stream, because a screen never removes its listeners.
+  // Each verb needs its own stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   // The protocol uses stdin, so no verb may read it.
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };

@@ -17,7 +17,6 @@ export const text = z.string();
 export const flag = z.boolean();
 export const number = z.number();
 export const count = z.int().check(z.minimum(0));
-/** A position in a text, from 1. */
 export const position = z.int().check(z.minimum(1));
 /** A time as `toISOString` writes it: RFC 3339, in UTC. */
 export const time = z.iso.datetime();
