@@ -26,7 +26,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 /** @param why completes the sentence "it is …" */
 const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
-    hint: "give one id per line: plain, as the first tab-separated field, or as the id of a JSON object",
+    hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
 /** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */

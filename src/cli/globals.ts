@@ -8,7 +8,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project of the calls to read; not needed to log (`rollcall models` sends it, too)", "team/project"),
+    project: text("project of the calls to read; not needed to log (`rollcall models` also sends it)", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),

@@ -12,7 +12,7 @@ export interface Kind<Value> {
   readonly default?: string;
   readonly required?: boolean;
   readonly short?: string;
-  /** Heading in the help. `-h` lists the options of a group without descriptions. */
+  /** Heading in the help. `-h` lists groups that fit one screen, without descriptions. */
   readonly group?: string;
   /** Another option, without dashes, that must be given too. */
   readonly needs?: string;

@@ -154,7 +154,7 @@ const logOut = command({
 
 const status = command({
   words: "auth status",
-  about: "show the state, the source and the URL of the key for each use",
+  about: "show the state, source and URL of the key for each use (log, inference, calls)",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
@@ -174,7 +174,9 @@ const status = command({
     const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
-      const missing = rows.map(({ use, state }) => `${use} (${unusableStates[state] ?? state})`).join(", ");
+      const usesIn = (state: string) => rows.flatMap((row) => (row.state === state ? row.use : [])).join(", ");
+      const states = [...new Set(rows.map(({ state }) => state))];
+      const missing = states.map((state) => `${unusableStates[state] ?? state} for ${usesIn(state)}`).join("; ");
       const isUrlMissing = rows.every(({ origin }) => origin === null);
       const hint = isUrlMissing
         ? `run \`${loginCommand(profile, undefined, exampleOption)}\` with the URL of the service`
@@ -189,7 +191,7 @@ const status = command({
   },
 });
 
-const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key for another URL" };
+const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "only a key of another URL" };
 
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 

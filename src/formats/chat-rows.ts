@@ -175,7 +175,7 @@ const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
   reward: "reward",
-  rewardText: "reward or rewards",
+  rewardText: "`reward` or `rewards`",
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
   sampled: "the assistant's turns in `completion`",
   isDataset: true,

@@ -12,7 +12,7 @@ export const verifiersV1: Format = {
   title: "traces of verifiers v1 or prime-rl",
   keys: {
     group: "group.id, else the task",
-    reward: "rewards, each with its weight",
+    reward: "`rewards`, each with its weight",
     sampled: "nodes with `sampled: true`",
   },
   records: { text: "lines" },

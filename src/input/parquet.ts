@@ -340,7 +340,7 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
 /** Returns why a file cannot be read. @throws errors that the file did not cause */
 const toReason = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
-  const why = thrown instanceof Error ? ` (${thrown.message})` : "";
+  const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
   return `it is cut off or damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 

@@ -186,7 +186,7 @@ const textKind = (text: string): string | undefined => {
   if (separator !== undefined) return separator === "\t" ? tsv : csv;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
-  return isProse ? "text that is not JSON" : undefined;
+  return isProse ? "data that is not JSON" : undefined;
 };
 
 /** Bytes that `isLikelyOwnFormat` needs. */

@@ -132,7 +132,6 @@ const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] 
     return isFirst ? problem : { ...problem, advice: undefined };
   });
 
-/** @param isInMessage true if the failure's message already contains the problem's message and position */
 const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
@@ -163,13 +162,16 @@ const formatMessage = ({ path = [], from, column, message }: Problem): string =>
 
 const formatOthers = ({ file, others }: Problem): string | undefined => {
   if (others === undefined) return undefined;
-  const isInFile = (place: string): boolean => file !== undefined && place.startsWith(`${file}:`);
-  const lines = others.places.filter(isInFile).map((place) => place.slice((file ?? "").length + 1));
-  const elsewhere = others.places.filter((place) => !isInFile(place));
-  const places = elsewhere.map((place) => place.replace(/^-(?=:|$)/, formatInputName));
-  if (lines.length > 0) places.unshift(`line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`);
-  const omission = others.count > others.places.length ? ", …" : "";
-  return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${omission}`}`;
+  let last = others.places.every((place) => place.startsWith(`${file}:`)) ? file : undefined;
+  const lead = last === undefined ? "" : others.places.length > 1 ? "lines " : "line ";
+  const places = others.places.map((place) => {
+    const [, name = "", position = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(place) ?? [];
+    const isRepeated = position !== "" && name === last;
+    last = name;
+    return isRepeated ? position.slice(1) : formatInputName(name) + position;
+  });
+  const omission = others.count > places.length ? ", …" : "";
+  return `and ${others.count} more${places.length === 0 ? "" : `: ${lead}${places.join(", ")}${omission}`}`;
 };
 
 const minTextColumns = 8;

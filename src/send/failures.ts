@@ -6,7 +6,7 @@ import { formatCommandLine } from "../shell-words.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
-    hint: "use --compress gzip, or run rollcall with Node 22.15 or newer",
+    hint: "use --compress gzip, or run rollcall with Node 22.15, 23.8 or newer",
   });
 
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {

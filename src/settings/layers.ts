@@ -35,7 +35,8 @@ const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation): string => {
   if (namePattern.test(name)) return name;
-  throw invalidSetting({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
+  const wanted = "a letter or digit, then up to 63 letters, digits, -, _ or .";
+  throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
 export const knownProfiles = (...files: readonly SavedFile[]): readonly string[] => {

@@ -77,7 +77,7 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
-    throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only call read has a user name" });
+    throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only calls need a user name" });
   }
   if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.

@@ -125,11 +125,11 @@ const definitions = {
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
   analysis_provider: {
     ...provider,
-    about: "the <name> in the URL of the analysis catalog: <base_url>/inference/analysis/<name>/models",
+    about: "the provider's name in <base_url>/inference/analysis/<name>/models",
   },
   router_provider: {
     ...provider,
-    about: "the <name> in the URL of the router catalog: <base_url>/inference/router/<name>/models",
+    about: "the provider's name in <base_url>/inference/router/<name>/models",
   },
   project: {
     about: "project of the calls to read",

@@ -39,14 +39,14 @@ describe("the first bytes of a file", () => {
     ["tab-separated text", 'messages\treward\n[{"role":"user"}]\t1\n'],
     ["CSV", "id;messages\n1;2\n"],
     ["CSV", '"id",messages\n'],
-    ["text that is not JSON", "# Results\n\nAll rollouts passed.\n"],
-    ["text that is not JSON", "[![tests](badge.svg)](ci)\n\nAll rollouts passed.\n"],
+    ["data that is not JSON", "# Results\n\nAll rollouts passed.\n"],
+    ["data that is not JSON", "[![tests](badge.svg)](ci)\n\nAll rollouts passed.\n"],
     [undefined, "one line of text\n"],
     [undefined, "hello, not json\n"],
     [undefined, "null, 1\nNaN\n"],
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
     [undefined, "rollouts\n[1]\n"],
-    ["text that is not JSON", "See also\n[Results](results.md)\nand others\n"],
+    ["data that is not JSON", "See also\n[Results](results.md)\nand others\n"],
   ])("identify %s: %j", (kind, head) => {
     expect(foundIn(head)).toBe(kind);
   });

@@ -33,7 +33,6 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
 interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
   readonly word: string;
-  /** The character at the fault, as displayed. */
   readonly character: string;
   /** The last character before the fault that is not white space. */
   readonly before: string | undefined;
@@ -146,14 +145,14 @@ export const fileRules = {
     ),
   }),
   "endless-device": errorOfInput({
-    message: "this device never ends",
+    message: "this device returns data without end",
     advice: "name a file, or pass - to read standard input",
     example: problemExample(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
-    why: "A small archive can fill the disk. rollcall stops at the smaller of two limits: `max_unpacked_size`, and 1,000 times the file's size (at least 64 MiB).",
+    why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
@@ -161,8 +160,8 @@ export const fileRules = {
   "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
-      `use Node 22.15 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node decompresses zstd from version 22.15 on. rollcall neither read nor sent anything from the file.",
+      `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
+    why: "Node decompresses zstd from 22.15 and 23.8 on. rollcall neither read nor sent anything from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({

@@ -23,7 +23,7 @@ export const inputRules = {
   "record-invalid": error<{ format: string; wrong: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
     message: ({ format, wrong }) =>
       wrong === undefined
-        ? `expected a record of ${format}, found text that is not JSON`
+        ? `expected a record of ${format}, found data that is not JSON`
         : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "", contradictsGivenFormat }) =>
@@ -56,7 +56,7 @@ export const inputRules = {
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
       `fix or delete ${place} before you log the group, because a later fix can change the group, and rollcall logs a changed group as a new group`,
-    why: "A line whose group is unknown may belong to an adjacent group. If the lines of some group are scattered over the input, such a line may belong to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
+    why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
@@ -149,7 +149,7 @@ export const runRules = {
       cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
     advice:
       "check base_url: if it is not the URL of the service, correct it, and log the groups again with --resend-logged; otherwise do not log them again",
-    why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service itself answered, only their metrics are missing.",
+    why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service (not a proxy) answered, only the groups' metrics are missing.",
     example: problemExample({ cut: true }),
   }),
   "refused-by-service": error<{ text: string }>({
@@ -167,7 +167,7 @@ export const runRules = {
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
-    message: ({ bytes }) => `the service refused this group as too large, in a request of its own with ${bytes} bytes`,
+    message: ({ bytes }) => `the service refused this group as too large, alone in a request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
     example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
@@ -194,7 +194,7 @@ export const runRules = {
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
-    why: "For each rule, rollcall lists only the first errors and counts the others. All errors of this group were only counted.",
+    why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "logged-before": warning<{ groups: number; at: string }>({

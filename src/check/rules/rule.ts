@@ -16,7 +16,6 @@ export interface Rule<Data> {
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }
 
-/** Inputs that break a rule, with options. */
 export interface ExampleInputs {
   /** Contents of files by name; undefined for a missing file. */
   readonly files: Readonly<Record<string, string | Uint8Array | undefined>>;
@@ -30,7 +29,6 @@ export interface ExampleInputs {
 type ExampleProblem<Data> = { readonly data: Data; readonly location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
-  /** A string is the content of a file. */
   readonly example: string | Uint8Array | Rule<Data>["example"];
 }
 

@@ -64,7 +64,7 @@ export const typeRules = {
   "duplicate-key": error<{ key: string }>({
     message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
-    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in its other value would be lost.",
+    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in the other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -127,7 +127,7 @@ export const trainingRules = {
       `the trajectory has the key \`${key}\`, but its reward counts as if the rollout were complete`,
     advice:
       'if the rollout failed, replace the trajectory with a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; otherwise move the key to metadata',
-    why: "A rollout is a trajectory with a reward, or an exception without a reward. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the mean of its group.",
+    why: "A failed rollout belongs in its group's `exceptions`, without a reward. As a trajectory, it is missing from `exception_rate`, and its reward changes the group's mean.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
@@ -176,8 +176,8 @@ export const trainingRules = {
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
   "missing-tool-call-id": warning({
-    message: "the tool message has no tool_call_id",
-    advice: "add the id of the call that the message answers",
+    message: "the tool message has no string as its tool_call_id",
+    advice: "set tool_call_id to the id of the call that the message answers",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),
   "content-type": warning<{ found: string }>({
@@ -222,7 +222,7 @@ export const trainingRules = {
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
     redactedMessage: "the reward is far from the file's other rewards",
     advice: "check the trajectory, because its reward outweighs all others in the mean",
-    why: "The reward is over 30 times as far from the median as is usual in the file, so it dominates the training step.",
+    why: "The reward's distance from the median is over 30 times the usual distance in the file, so the reward dominates the training step.",
     example: rewards(5000),
   }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({

@@ -65,13 +65,13 @@ const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallRe
   if (second !== undefined) throw contradiction(first, second, "choose one of them");
   if (summary) return;
   const isLines = !list && as !== "markdown";
-  const why = list
-    ? "without --list, -o jsonl --fields id,exception prints some keys of each call"
-    : `${first} has its own format`;
+  const why = list ? "--list prints a table" : `${first} has its own format`;
+  const hint = "omit --list, and pass -o jsonl --fields id,exception for some keys of each call";
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
   const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why);
+  if (refusedFormats.includes(format))
+    throw contradiction(first, `-o ${format}`, why).withDetails(list ? { hint } : {});
 };
 
 const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {

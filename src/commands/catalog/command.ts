@@ -109,7 +109,7 @@ export const catalog = cli.command({
     cli.command({
       words: "catalog lock",
       changes: true,
-      about: "write the facts of models to a lock file for catalog verify",
+      about: "save the current facts of models in a lock file, for catalog verify",
       args: { model: cli.repeated("ids or globs (default: the models of the lock file, or all models)") },
       options: lockOptions,
       examples: [

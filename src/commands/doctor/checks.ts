@@ -227,7 +227,7 @@ const ledgerFinding = (
     return [`${number} ${one === "unknown" ? "of unknown outcome" : formatState(one)}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${parts.join(", ") || "no requests"} (${state})${use}`;
+  const message = `${state} and records ${parts.join(", ") || "no requests"}${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =

@@ -21,7 +21,7 @@ export interface Topic {
 }
 
 const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
-  success: "Everything is done, or nothing is left to do.",
+  success: "The command did its work, or there was no work.",
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a missing or invalid setting.",
   invalid_input: "Invalid input. Nothing was sent.",
@@ -89,7 +89,6 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-/** Returns the topic of the rule by which `config import` refuses a setting. */
 const importTopic = (why: string, [key, value]: readonly [string, string], local = false): Topic => {
   const problem = findSettingProblem(key, value, { local, windows: false });
   if (problem === undefined) throw new Error(`nothing is wrong with ${key}`);
@@ -100,7 +99,7 @@ const looseModeWhy = "Other users can read or change keys or settings in this fi
 const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
-  "`auth login` tests a key by reading from the service. If no read can test the key, `auth login` saves the key untested. If the service is unreachable, `auth login` also saves the key, unless the key would replace a saved key for another URL.";
+  "`auth login` tests a key by reading from the service. It saves an untested key if no read can test the key, or if the service is unreachable. If the service is unreachable, a saved key for another URL stays.";
 const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [

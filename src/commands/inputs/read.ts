@@ -143,7 +143,7 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
-    screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
+    screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
 };
 
 export type Fact = Readonly<{ name: string; value: string | number }>;

@@ -197,7 +197,7 @@ const openLedger = async (
   if (location === undefined) throw failures.ledgerLocationMissing(false);
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (readsAllDestinations && !typed.allDestinations)
-    screen.notice("no service URL is set, so requests to all destinations are included");
+    screen.notice("no service URL is set, so the result covers all destinations");
   const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {

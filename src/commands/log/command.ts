@@ -56,7 +56,7 @@ const options = {
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(
-      "action if the outcome of a request is unknown: end the run after it, resend it, or send the other groups without it (default: stop)",
+      "stop: end the run if the outcome of a request is unknown; resend: send this request again; leave: send only the other groups (default: stop)",
       ["stop", "resend", "leave"],
     ),
   }),

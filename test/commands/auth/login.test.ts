@@ -93,7 +93,7 @@ describe("rollcall auth login", () => {
     ["login --with-token --no-check", "Bearer lines-1234", "it contains white space"],
     ["login --with-token --no-check", "\u0000lines-1234", "it contains control characters"],
     ["login --with-token --for everything", key, "log, inference or calls"],
-    ["login --with-token --for log --username anna", key, "only call read has a user name"],
+    ["login --with-token --for log --username anna", key, "only calls need a user name"],
     ["login --with-token --username a:b", key, "without colons"],
     ["login --with-token --local", key, "the local service makes its own key"],
     ["login --with-token lines-1234", key, ""],
