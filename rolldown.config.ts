@@ -21,7 +21,8 @@ const groups = [
   { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
-  { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
+  { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
+  { name: "input-failures", test: /\/src\/\w+\/failures\.ts$/ },
   {
     name: "log",
     test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
@@ -61,6 +62,14 @@ const separateMcpSdk = {
   resolveId: (source: string) => (source === "./sdk.ts" ? { id: "./mcp-sdk.cjs", external: true } : undefined),
 };
 
+/** rollcall uses HTTP/1.1, and loading Node's HTTP/2 takes 4 ms. undici also runs on a Node that has no HTTP/2. */
+const withoutHttp2 = {
+  name: "without-http2",
+  resolveId: (source: string, importer?: string) =>
+    source === "node:http2" && importer?.includes("/undici/") ? "\0no-http2" : undefined,
+  load: (id: string) => (id === "\0no-http2" ? "module.exports = { constants: {} };" : undefined),
+};
+
 const listed = licenses();
 
 /** The program: one file that every run needs, and files that are loaded when they are used. */
@@ -68,7 +77,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [separateMcpSdk, kernel(), raw(), page([listed]), listed],
+  plugins: [separateMcpSdk, withoutHttp2, kernel(), raw(), page([listed]), listed],
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
