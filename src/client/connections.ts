@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
+/** Limit for connecting to one of several addresses of a host. Node's default of 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
 /** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
@@ -19,7 +19,7 @@ export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const closing = new AbortController();
-  // Every socket listens, so many listeners are not a leak.
+  // Each socket adds a listener, so many listeners are not a leak.
   setMaxListeners(0, closing.signal);
   const socketOptions = {
     timeout: connectTimeoutMs,
@@ -68,7 +68,7 @@ const withoutTierUp =
       try {
         callback(...connected);
       } finally {
-        // V8's default.
+        // Restores V8's default.
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     });

@@ -80,7 +80,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
   return {
     close: (): void => void connections?.then((opened) => opened.close()),
-    /** Repeats a request until the reply is final or no wait is left. @throws Failure; the signal's reason */
+    /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
     async get(url: URL, headers: Headers): Promise<DownloadReply> {
       const budget = openRetryBudget({ host, maxWaitMs });
       const route = findRoute(new URL(url.origin), host.env);

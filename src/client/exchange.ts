@@ -27,15 +27,15 @@ export interface ExchangeResult {
   readonly headers: ReplyHeaders;
   readonly bytes: Uint8Array;
   readonly error: TransportError | undefined;
-  /** False if the service cannot have received a whole streamed body. */
+  /** False if the service cannot have received the whole streamed body. */
   readonly isBodySent: boolean;
 }
 
-/** undici detects silence up to 1 s late. The total limit is that much longer, so that SILENT comes before ENDLESS. */
+/** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT comes before ENDLESS. */
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
-/** Sends a request and collects the reply. A transport error is returned. @throws what a streamed body throws */
+/** Sends a request and collects the reply. Returns transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
@@ -54,7 +54,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error !== undefined) connection.destroy();
-      // undici can reuse a connection only after it has seen that the connection stays open.
+      // A connection can be reused only after undici has seen that it stays open.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -126,14 +126,14 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** True if a proxy forwards the request itself, without TLS on either side. Otherwise it opens a tunnel. */
+/** True if a proxy forwards the request itself, without TLS on either side. Otherwise, the proxy opens a tunnel. */
 export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Maximum bytes of a piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** Yields the last byte separately. undici requests it only when all bytes before it have left the process. */
+/** Yields the last byte separately. undici requests this byte only when all other bytes have left the process. */
 async function* yieldBody(
   { length, chunks }: StreamedBody,
   on: { isOver(): boolean; onBodyPiece(): void; onLast(): void; onError(thrown: unknown): void },
@@ -163,7 +163,7 @@ async function* yieldBody(
   }
 }
 
-/** Waits three turns of the event loop, because undici reports a closed socket two turns after the system. */
+/** Waits three turns of the event loop, because undici reports a closed socket two turns after the system does. */
 const waitForSocketEvents = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
@@ -171,7 +171,7 @@ export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
    * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the
-   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection ended early), CUT_HEADERS (the same
+   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection ended early), CUT_HEADERS (it ended
    * within the headers, also if undici ended it after an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the
    * request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */

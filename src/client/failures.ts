@@ -50,7 +50,7 @@ const saying = (message: string | undefined): string => (message === undefined ?
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 
-/** True for the statuses that mean "not now" (guarantees.md). */
+/** True if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 export const toReplyFailure = (request: RequestContext, reply: TryResult): Failure => {
@@ -261,7 +261,7 @@ const connectionHint = (
   return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 
-/** Maximum characters of the message of a reply. The screen shortens it further, after redaction. */
+/** Maximum length of a reply's message. The screen redacts secrets, and then shortens the message further. */
 const maxMessageLength = 128 * 1024;
 
 /** Bytes of a reply that are searched for a message. A reply that echoes its request can be large. */

@@ -10,20 +10,20 @@ export const loadDownloads = () => import("./download.ts");
 
 export interface ClientOptions {
   readonly host: Host;
-  /** The base URL of the endpoints with this `host`, without a trailing slash. @throws Failure if it is not set */
+  /** Returns the base URL for a host, without a trailing slash. @throws Failure if the URL is not set */
   readonly baseUrl: (host: EndpointHost) => string;
-  /** Returns how to set the URL of a host: a command, a variable or an option. */
+  /** Returns the command, variable or option that sets the URL of a host. */
   readonly toUrlChange: (host: EndpointHost, url: string) => string;
-  /** Finds the credential for a use. Called when a request needs it, and again with `refused` after a 401. */
+  /** Finds the credential for a use when a request needs a credential, and again with `refused` after a 401. */
   readonly credential: (
     use: CredentialUse,
     context: { readonly origin: string; readonly refused: boolean },
   ) => Promise<Credential>;
   readonly project: { readonly header: string; readonly value: string } | undefined;
-  /** Longest silence in either direction. Default: 30 s, and 5 min for a log. */
+  /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
   readonly timeoutMs: number | undefined;
   readonly maxWaitMs: number;
-  /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */
+  /** True if a read waits for a host that is unknown or refuses connections, which requires `--max-wait`. */
   readonly waitsForHost: boolean;
   readonly insecureHttp: boolean;
   readonly onRetry?: (reason: string, retry: Retry) => void;
@@ -52,7 +52,7 @@ export type Attempt = { readonly isBodySent: boolean } & (
       /** The failure if this answer ends the run; undefined for 2xx. */
       readonly failure: Failure | undefined;
     }
-  /** No final status was read. The code is that of a transport error. */
+  /** No final status was read. `code` is from a transport error. */
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 

@@ -52,7 +52,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   return { to, proxy: { url, authorization } };
 };
 
-/** True if `NO_PROXY` lists a host: `*`, a name with all names below it, or an IP address, with or without a port. */
+/** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
 const isWithoutProxy = (to: URL, list: string): boolean =>
   list.split(/[\s,]+/).some((entry) => {
     if (entry === "*") return true;
@@ -85,7 +85,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). Does not encode a line end, so that `isHeaderValue` rejects it. */
+/** The value of `Authorization` (interface 5). A line end stays unencoded, so that `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -94,7 +94,7 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Finds the credential of a request. With `refused`, finds another credential; undefined if there is no other. */
+/** Finds a credential other than `refused` for a request; undefined if the request needs none, or no other exists. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -124,7 +124,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request for `--debug`; returns a function that prints its reply. Never prints bodies or credentials. */
+/** Prints a request for `--debug`; returns a function that prints the reply. Never prints bodies or credentials. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },

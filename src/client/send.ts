@@ -1,4 +1,4 @@
-/** A client of the service: it repeats reads, and sends a log once. */
+/** Sends requests to the service. Repeats reads, but sends a log only once. */
 import { promisify } from "node:util";
 import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
 import { getErrorCode } from "../files.ts";
@@ -11,7 +11,7 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Longest silence of a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** Longest silence of a log, which is longer because the service computes metrics before it replies. */
+/** Longest silence of a log. The service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
 /** Limit for the reply to a log after the last piece of the body, as a multiple of the longest silence. */
@@ -20,7 +20,7 @@ const maxReplySilences = 2;
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Returns a function that announces a retry if its wait is at least 1 s, or if it is the fourth attempt or later. */
+/** Returns a function that announces retries that wait 1 s or longer, and all from the fourth attempt on. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry): void => {
@@ -50,7 +50,7 @@ interface StreamedRequest<P extends Schema> {
 
 export type Client = ReturnType<typeof openClient>;
 
-/** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
+/** Opens a client. Until the first request, it neither connects nor asks for a credential. */
 export const openClient = (options: ClientOptions) => {
   const { host, maxWaitMs, trace, project } = options;
   const announceRetry = openRetryNotices(options.onRetry);
@@ -83,7 +83,7 @@ export const openClient = (options: ClientOptions) => {
     return another === undefined ? tried : await tryOnce(context, content, another);
   };
 
-  /** Calls an endpoint, repeatedly within `--max-wait` if it is repeatable, and checks its reply. @throws Failure */
+  /** Calls an endpoint and checks the reply. Retries repeatable endpoints within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: { readonly parameters: SchemaInput<P>; readonly body: SchemaInput<B> },
@@ -120,7 +120,7 @@ export const openClient = (options: ClientOptions) => {
     }
   };
 
-  /** Tries a streamed request as `tryRequest` does. @throws Failure before anything is sent; what the body throws */
+  /** Tries a streamed request as `tryRequest` does. @throws Failure before anything is sent; errors of the body */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
     { parameters, body, headers = {}, signal = host.signal }: StreamedRequest<P>,
@@ -145,7 +145,7 @@ export const openClient = (options: ClientOptions) => {
     send,
     attempt,
     /** Returns the method, URL and headers of a request as `--debug` shows them. Requests no credential. */
-    target: <P extends Schema>(
+    describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
     ) => {
@@ -199,7 +199,7 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): n
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** Each wait is random, from a minimum to a limit that doubles up to a maximum. */
+/** Each wait is random, from `minWaitMs` to a limit that doubles from `firstWaitMs` to `maxSingleWaitMs`. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;

@@ -1,4 +1,4 @@
-/** Reading one traced call (interface 2.4 and 4.3). */
+/** A traced call, and the operation that reads one (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { about, integer, objectReader, text } from "./replies.ts";
@@ -6,7 +6,7 @@ import { about, integer, objectReader, text } from "./replies.ts";
 const dateTime = about("date and time, ISO 8601", text);
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
-/** A call (interface 2.4). Assumed: deployments replace `vendor_`; the setting `vendor_prefix` names the prefix. */
+/** A call (interface 2.4). Assumed: deployments replace `vendor_` with the setting `vendor_prefix`. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -33,7 +33,7 @@ export const Call = z.looseObject({
   total_storage_size_bytes: integer,
 });
 
-/** The body of a call read (interface 4.3). */
+/** The body of `readCall` (interface 4.3). */
 export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),
@@ -43,7 +43,7 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** Reads one call (interface 4.3). Assumed: a call that does not exist is null. */
+/** Reads one call (interface 4.3). Assumed: instead of a missing call, the reply has null. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

@@ -3,10 +3,10 @@ import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { about, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
-/** Prices (interface 2.5). Assumed: decimal strings in US dollars per token; `image` and `request` per unit. */
+/** Prices (interface 2.5). Assumed: decimal strings in US dollars per token, or per unit for `image` and `request`. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
-/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds. Enumerated fields can be any string. */
+/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds, and enumerated fields are any string. */
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,

@@ -1,4 +1,4 @@
-/** Dates and times of the interface, in a module that loads no schemas. */
+/** Checks dates and times without loading schemas. */
 
 const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
@@ -8,7 +8,7 @@ export const isDateTime = (text: string): boolean => {
     /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
       text,
     ) ?? [];
-  // The calendar repeats every 400 years. `Date.UTC` would take years below 100 as 19xx.
+  // The calendar repeats every 400 years, and `Date.UTC` takes years below 100 as 19xx.
   const isInMonth = () => Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
   return year !== undefined && (Number(day) <= 28 || isInMonth());
 };

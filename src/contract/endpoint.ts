@@ -1,8 +1,8 @@
-/** The endpoints of the service as values, from which the client and the local service are built. */
+/** Describes endpoints of the service. The client and the local service use the same descriptions. */
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
-/** The URL that an operation is sent to. `log` is `base` by default. */
+/** The URL that an operation is sent to. By default, the URL of `log` is that of `base`. */
 export type EndpointHost = "base" | "inference" | "log";
 
 /** The use of a credential (interface 5): Basic for `calls`, Bearer for the others. */
@@ -11,9 +11,9 @@ export type CredentialUse = "log" | "inference" | "calls";
 /** A credential for one use (interface 5): a key, or the password of call reads. */
 export interface Credential {
   readonly secret: string;
-  /** Its source, without a secret. */
+  /** The source of the secret, such as a variable. */
   readonly from: string;
-  /** The profile with the key, or with the command that prints it; undefined if the environment has either. */
+  /** The profile with the key or the command that prints it. Undefined for a key or command from the environment. */
   readonly profile?: string | undefined;
   /** The user name of call reads. Default: `api`. */
   readonly username?: string | undefined;
@@ -30,7 +30,7 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly host: EndpointHost;
   /** The path below the URL. Each parameter in braces fills one segment. */
   readonly path: `/${string}`;
-  /** Default: the operation is public. */
+  /** If undefined, the operation is public. */
   readonly use?: CredentialUse;
   /** True if the project header is sent (interface 4.2). */
   readonly projectHeader?: true;
@@ -38,7 +38,7 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly jsonContentType?: true;
   readonly repeatable: boolean;
   readonly parameters: Parameters;
-  /** `z.undefined()` without a body. */
+  /** `z.undefined()` if requests have no body. */
   readonly body: Body;
   readonly reply: ReplyReader<Reply>;
 }

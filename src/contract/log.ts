@@ -9,7 +9,7 @@ const JsonNumber = z.custom<number>().check(({ value, issues }) => {
   if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
 });
 
-/** A whole number, also beyond 2^53. */
+/** A whole number, which may exceed 2^53. */
 const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
@@ -30,7 +30,7 @@ const nullish = {
   integer: z.nullish(JsonInteger),
 };
 
-/** Assumed (interface 2.1): all but the function may be absent. */
+/** Assumed (interface 2.1): fields other than `function` may be absent. */
 const Tool = z.looseObject({
   type: nullish.text,
   function: z.looseObject({
@@ -91,7 +91,7 @@ export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) }
 
 export type Issue = z.core.$ZodIssue;
 
-/** Returns the first issues, in the order of the value. Does not check the rest of a long list. */
+/** Returns up to `max` issues in the order of the value, and then stops, because lists can be long. */
 export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
   const issues: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;

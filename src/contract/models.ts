@@ -12,7 +12,6 @@ export const InferenceModel = z.looseObject({
   root: text,
 });
 
-/** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
   name: "list models",
   method: "GET",

@@ -1,4 +1,4 @@
-/** Reads replies of the service. Requires the lists and objects of the interface, but accepts fields of other types. */
+/** Reads replies of the service. Requires the interface's lists and objects, but their fields can have any type. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
@@ -8,11 +8,11 @@ export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Returns the items of a list if all of them are texts. */
+/** Returns a list if all its items are strings. */
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds parts of a JSON Schema that zod does not generate. An `id` is a name in `$defs`. */
+/** Adds parts of a JSON Schema that zod does not generate. `id` is the schema's name in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
@@ -33,7 +33,7 @@ export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 export interface ReplyEntry {
   readonly value: ServiceObject;
   readonly raw: Uint8Array;
-  /** Index in the list, from 0, with null elements counted. */
+  /** Index in the list, from 0. Null elements count, too. */
   readonly position: number;
 }
 
@@ -42,7 +42,7 @@ export interface ReplyList {
   readonly bytes: Uint8Array;
   readonly entries: readonly ReplyEntry[];
   readonly nulls: number;
-  /** Assumed: `has_more` marks a list with pages. The interface cannot request the next page. */
+  /** Assumed: `has_more` means that the list has more pages, which the interface cannot request. */
   readonly hasMore: boolean;
 }
 
@@ -69,7 +69,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads `{"<member>":…}` with an object or null. Returns the object as bytes, because it can have many megabytes. */
+/** Returns a reader of `{"<member>":…}` with an object or null. An object stays bytes, because it can be large. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

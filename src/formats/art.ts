@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2: one trajectory per row, with JSON of it and of its group, and columns for queries. */
+/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
@@ -31,17 +31,16 @@ interface GroupRows {
   /** Digest of `group_json`. */
   readonly digest: string;
   readonly firstPosition: number;
-  /** By `trajectory_index`. */
+  /** Positions of rows by `trajectory_index`. */
   readonly positions: Map<number, number>;
-  /** The number of rows without a trajectory. */
-  empty: number;
+  emptyRows: number;
 }
 
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
   const unsupportedFiles = new Set<string>();
-  /** Cached, because the rows of a group repeat its JSON. */
+  /** The last group, cached because the rows of a group repeat its JSON. */
   let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
@@ -50,15 +49,15 @@ const openRows = (run: FormatRun): Converter => {
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
     const { digest } = last;
-    const group = groups.get(groupIndex) ?? { digest, firstPosition: position, positions: new Map(), empty: 0 };
+    const group = groups.get(groupIndex) ?? { digest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
     const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
     const index = row.get("trajectory_index")?.number;
-    if (index === undefined) group.empty++;
+    if (index === undefined) group.emptyRows++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
-    if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
+    if (positions.size > 0 ? group.emptyRows > 0 : group.emptyRows > 1) {
       fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
     }
     if (group.digest !== last.digest) fault(`group_json differs between rows of group ${groupIndex}`);
@@ -84,7 +83,7 @@ const openRows = (run: FormatRun): Converter => {
       const { value: row, file } = record;
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
-        // Only the first row of a file is reported.
+        // Reports only the first row of a file.
         if (unsupportedFiles.has(file)) return [];
         unsupportedFiles.add(file);
         const isVersion1 = version === undefined || version.number === 1;

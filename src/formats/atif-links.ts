@@ -7,7 +7,7 @@ export type LocatedDocument = Pick<SourceRecord, "value" | "file">;
 
 export interface Reference {
   readonly path?: string | undefined;
-  /** `trajectory_id …`, then `session_id …`. */
+  /** `trajectory_id <id>`, then `session_id <id>`. */
   readonly ids: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const idsOf = (value: Value): readonly string[] =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the next part of a document; undefined if there is none. */
+/** Returns the path of a document's next part; undefined for the last part. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 export const listEmbedded = (document: Value): readonly Value[] =>
@@ -48,16 +48,16 @@ export type Links = ReturnType<typeof openLinks>;
 export const openLinks = (run: FormatRun) => {
   const documents = new Map<string, { readonly ids: readonly string[]; readonly references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
-  /** The first document that refers to each file. */
+  /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
-  /** Returns files that a reference can mean, by its path and by each id of only one file in or below the folder. */
+  /** Returns files that a reference can mean: the file at its path, and the only file below the folder with an id. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer versions, all documents of a run have the same `session_id`, so it identifies none of them.
+      // In newer versions, all documents of a run have the same `session_id`, which identifies no document.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);
@@ -82,7 +82,7 @@ export const openLinks = (run: FormatRun) => {
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },
-    /** True if another document refers to a file. @throws ConversionError if circular */
+    /** True if another document refers to a file. @throws ConversionError if the references are circular */
     isPart({ file, value }: LocatedDocument): boolean {
       owners ??= findOwners();
       const seen = new Set<string>();
@@ -103,6 +103,6 @@ export const openLinks = (run: FormatRun) => {
   };
 };
 
-/** A path out of the folder belongs to the machine that wrote it, so only the name of its file counts. */
+/** Keeps only the file's name of a path out of the folder, because such a path is of the machine that wrote it. */
 const toLocalPath = (path: string): string =>
   isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;

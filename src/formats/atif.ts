@@ -63,7 +63,7 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** Distinguishes the dedup key of separate histories from that of joined parts. */
+    /** Gives separate histories another dedup key than joined parts. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -86,7 +86,7 @@ const readStartTime = (document: Value): Value | undefined => {
 
 const modelOf = (document: Value | undefined): string | undefined => document?.get("agent", "model_name")?.text;
 
-/** Reads the documents of one trajectory. @param model the model of its first document */
+/** Reads the documents of one trajectory. @param model the model of the first document */
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
@@ -111,7 +111,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Drops steps that a continuation copied: those it marks or, without marks, its first steps that equal `before`. */
+  /** Drops the steps that a continuation marks as copies or, without marks, its first steps that equal `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -237,5 +237,5 @@ const replacesContext = (step: Value): boolean => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** In UTF-16 units. A longer message of the system is a prompt, not a notice about the context. */
+/** UTF-16 units of the longest notice about the context. A longer message of the system is a prompt. */
 const maxNoticeLength = 2000;

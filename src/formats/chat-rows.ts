@@ -1,4 +1,4 @@
-/** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
+/** Rows of chat messages of OpenAI, TRL and ShareGPT, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
@@ -13,21 +13,21 @@ import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and functions that read the rows. The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
-  /** The key of the reward, and the text that describes the reward. Default of the text: the key. */
   readonly reward: string;
+  /** Describes the reward. Default: `reward`, which is a key. */
   readonly rewardText?: string;
   /** Keys that are not metadata. */
   readonly usedKeys: readonly string[];
   readonly sampled: string;
   /** True for rows of a dataset, which can have tools and metrics, and can be in Parquet. */
   readonly isDataset: boolean;
-  /** Returns another key that is not metadata. */
+  /** Returns the key of the answer, which is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly OutputJson[];
-  /** Reads the reward if it is more than the number or boolean at `reward`. */
+  /** Reads a reward that is not always the number or boolean at `reward`. */
   readReward?(run: FormatRun, row: Value): OutputJson | undefined;
   /** Returns the rollouts of a row that is a group; undefined if the row is a rollout. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
@@ -94,14 +94,14 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): stri
   return undefined;
 };
 
-/** Part of the group key, because another policy answered the same prompt at another step. */
+/** Returns a part of the group key, because policies of different steps answer the same prompt. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
-/** A digest that does not depend on the spelling of the values. */
+/** Returns a digest that does not depend on the spelling of values. */
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-/** The members of a trajectory that do not depend on its turns. @param completionMembers metadata of a completion */
+/** Returns members of a trajectory that do not depend on turns. @param completionMembers metadata of a completion */
 const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
@@ -129,7 +129,7 @@ const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** The format of rows with messages at a path: a list, or JSON in a string, as in many columns of tables. */
+/** The format of rows with messages at a path. The messages are a list, or a list as JSON in a string. */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {
@@ -167,7 +167,7 @@ const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [str
   ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
 
-/** Returns the key of the completion, which other tools name otherwise; undefined in a row that is a group. */
+/** Returns the key of the completion, whose name varies between tools; undefined for a row that is a group. */
 const completionKey = (row: Value): string | undefined =>
   row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
 
@@ -193,14 +193,14 @@ const trlRows: ChatRows = {
   readGroup: (run, record) => {
     if (record.value.get("completions") === undefined) return undefined;
     record.group = `${record.file} row ${record.position}`;
-    return completionsOf(run, record.value);
+    return convertCompletions(run, record.value);
   },
 };
 
 export const trl = chatRows(trlRows);
 
 /** Converts a row that is a group. A list with as many values as completions has one value for each completion. */
-const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
+const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)
     throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
@@ -316,7 +316,7 @@ export const openrlhf = decodedRows({
   recognizes: (row) => row.get("reward")?.canBeMetric === true && row.get("score") === undefined,
 });
 
-/** verl's `rollout_data_dir`: a file for each step. */
+/** Files of verl's `rollout_data_dir`, one for each step. */
 export const verl = decodedRows({
   name: "verl",
   title: "rollouts of verl",
@@ -326,7 +326,7 @@ export const verl = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric === true && (row.get("step") ?? row.get("gts")) !== undefined,
 });
 
-/** SkyRL's `dumped_evals`: a file for each source of data. */
+/** Files of SkyRL's `dumped_evals`, one for each source of data. */
 export const skyrl = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
@@ -351,7 +351,7 @@ export const skyrl = decodedRows({
   leftOutReasons: [[reasons.nested, "env_extras"]],
 });
 
-/** NeMo RL's `train_data_step<n>.jsonl`: the texts of turns without their roles. */
+/** NeMo RL's `train_data_step<n>.jsonl`, with texts of turns, but without roles. */
 export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "training data of NeMo RL",

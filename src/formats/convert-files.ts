@@ -16,7 +16,7 @@ import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, t
 import { Value } from "./value.ts";
 
 interface BrokenRecord {
-  /** The reason. Undefined: the record is not JSON, and no other reason is known. */
+  /** The reason; undefined for invalid JSON without a more specific reason. */
   readonly wrong: string | undefined;
   readonly location: ProblemLocation;
   readonly keys?: readonly string[] | undefined;
@@ -34,11 +34,11 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** The groups made for records (or parts) of unknown group, and the record's keys; undefined if it is not JSON. */
+  /** Groups made for records of unknown group, with the keys of the record; undefined for a record that is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 
-  /** Marks the group of a record, or of a part of one, as broken. A record of unknown group becomes a group. */
+  /** Marks the group of a record, or of a record's part, as broken. Makes a group if the group is unknown. */
   const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord): void => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
@@ -48,7 +48,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  /** Marks the groups of a record that is not JSON as broken. If they are unknown, makes a broken group for it. */
+  /** Marks the groups of a record that is not JSON as broken. If the groups are unknown, makes one. */
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
@@ -100,7 +100,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
-  /** Marks the groups that records of unknown group may belong to as broken. */
+  /** Marks groups as broken if a record of unknown group may belong to them. */
   const breakAmbiguous = (): void => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
@@ -138,7 +138,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     }
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
-      // A file that is one record shares groups with the other such files of its folder, like the lines of a file.
+      // Files of one record in the same folder share groups, like the lines of a file.
       if (raw.isDocument === true) {
         const folder = dirname(at.file.name);
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
@@ -186,7 +186,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
   };
 };
 
-/** Calls `visit` for each record. Awaits only if it returns a promise, because that takes longer than reading. */
+/** Calls `visit` for each record. Awaits only promises, because an await takes longer than reading. */
 const visitRecords = async (
   files: readonly ConvertedFile[],
   { signal }: Host,
@@ -209,7 +209,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
-  /** The name that was joined last, cached because the records of a file have the same document. */
+  /** The last joined name, cached because all records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
     if (latest?.name === name) return latest.value;

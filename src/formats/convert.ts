@@ -13,7 +13,7 @@ import { ownFormat, recognizeInputs } from "./recognize.ts";
 export interface ConvertibleInputs extends OpenedInputs {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
-  /** True if `Origin.digestOf` is not called. */
+  /** True if nothing calls `Origin.digestOf`. */
   readonly skipsDigests?: boolean;
 }
 
@@ -27,8 +27,8 @@ const maxNamedIds = 3;
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt } = options;
-  const { byFormat, others } = await recognizeInputs(inputs, options);
-  reportEmptyFolders(folders, { others, problems: inputs.problems });
+  const { byFormat, skipped } = await recognizeInputs(inputs, options);
+  reportEmptyFolders(folders, { skipped, problems: inputs.problems });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // A remote file can be a document next to another file, so unused files stay open, too.
@@ -40,7 +40,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   }
   if (formats.length === 0) {
     await closeSources(otherSources);
-    return { sources: ownSources, others };
+    return { sources: ownSources, skipped };
   }
   const groups: ConvertedGroup[] = [];
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
@@ -52,7 +52,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     for (const group of newGroups) groups.push(group);
     unreadableRecords += unreadable;
   }
-  // Only a note, because the file can have the rewards of several runs.
+  // Unused rewards are only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
@@ -66,16 +66,16 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
+      /** The path of rewards, or `--rewards` if a file has them; undefined if the format determines the rewards. */
       rewardFrom: rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",
-      // Copied, because records that are converted again to locate a problem do not count.
+      // A copy, because notes of records that are converted again to locate a problem must not count.
       notes: new Map(run.notes),
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
       unreadableRecords,
       receipt: run.receipt && { data: run.receipt.data, records: () => listRecordMappings(groups) },
     },
-    others: others.filter((other) => !run.documents.existing.has(other)),
+    skipped: skipped.filter((file) => !run.documents.existing.has(file)),
   };
 };
 

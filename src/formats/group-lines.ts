@@ -18,18 +18,18 @@ export interface ConvertedFile {
 export interface RolloutPosition {
   readonly file: ConvertedFile;
   readonly record: number;
-  /** Its index among the rollouts of the record; -1 if it could not be converted. */
+  /** Index among the record's rollouts; -1 if the record could not be converted. */
   readonly position: number;
 }
 
 export interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
   readonly start: number;
-  /** In bytes; 0 unless it is a trajectory. */
+  /** Bytes of the trajectory; 0 without a trajectory. */
   readonly length: number;
-  /** Its part of the record; undefined for the whole record. */
+  /** The part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
-  /** Digests of the values that identify it, then `Rollout.identity`. */
+  /** Digests of the values that identify the rollout, then `Rollout.identity`. */
   readonly digest: string;
   readonly index: number | undefined;
 }
@@ -39,13 +39,13 @@ export interface ConvertedGroup {
   readonly rollouts: WrittenRollout[];
   isBroken: boolean;
   trajectories: number;
-  /** JSON of its exceptions, joined by commas. */
+  /** JSON of exceptions, joined by commas. */
   exceptions: string;
-  /** JSON of its other members, each after a comma. */
+  /** JSON of other members, each after a comma. */
   members: string;
 }
 
-/** First character of the keys of groups that files share. */
+/** First character of keys of groups that can have records of several files. */
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
@@ -108,7 +108,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const length = trajectory === undefined ? 0 : pending.writeLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
-      // Without a spread, because it needs twice the memory, and there can be a million rollouts.
+      // A spread would need twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
     /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */
@@ -130,7 +130,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       ordered = await openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid. Its problems are already reported.
+        // A line that is not JSON makes the group invalid. The group's problems are already reported.
         writeText(group.isBroken ? "!\n" : lineStart);
         let separator = "";
         for (const rollout of group.isBroken ? [] : group.rollouts) {

@@ -1,4 +1,4 @@
-/** Trials of Harbor: one folder each, with a result and ATIF documents of the agent. */
+/** Trials of Harbor. A trial is a folder with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { atifReasons, readAtif } from "./atif.ts";
@@ -70,7 +70,7 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
     ...atif,
     reward,
     metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
-    // Values of the result override those of the agent's document.
+    // Values of the result override values of the agent's document.
     metadata: new Map<string, Member[1]>([
       ...atif.metadata,
       ...value.flatMembers(),
@@ -81,7 +81,7 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
   return { ...trajectory, documents: [agent, ...atif.documents] };
 };
 
-/** Returns the reward with the key `reward`. @throws ConversionError if there are rewards, but all with other keys */
+/** Returns the reward with the key `reward`. @throws ConversionError if all rewards have other keys */
 const rewardIn = (value: Value, rewards: Members): Value | undefined => {
   const reward = rewards.find(([key]) => key === "reward")?.[1];
   const [first] = rewards;

@@ -16,11 +16,11 @@ export type { ReceiptData } from "./receipt.ts";
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);
-  if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
+  if (options.from === "auto" && sources.every(isOwn)) return { sources, skipped: [] };
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };
 
-/** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */
+/** Reads `--rewards`, whose lines are `{"id", "reward"}`. Keeps all digits. @throws Failure `invalid-option-value` */
 export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),

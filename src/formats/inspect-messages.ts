@@ -26,7 +26,7 @@ export const readMessages = (run: FormatRun, sample: Value) => {
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
 
-/** Returns the events of calls of models, also within events of tools and subtasks. */
+/** Returns events of model calls, also inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
@@ -138,7 +138,7 @@ type Attachments = ReturnType<typeof openAttachments>;
 /** Maximum length of a reference in bytes, with its quotes. */
 const maxReferenceBytes = 64;
 
-/** Replaces references by attachments; in older logs, by contents of the transcript. @throws ConversionError */
+/** Replaces references with attachments or, in older logs, contents of the transcript. @throws ConversionError */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value): Value => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);

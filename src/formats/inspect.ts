@@ -1,4 +1,4 @@
-/** Logs of Inspect, in an archive or in one document. A sample is a rollout, and all epochs of its id are a group. */
+/** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";

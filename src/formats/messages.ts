@@ -33,7 +33,7 @@ export const haveTexts = (list: Value | undefined, key: string): boolean => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts messages, also in a string of JSON, or a text as one turn. @throws ConversionError */
+/** Converts a list of messages, also as JSON in a string, or a text, which becomes one turn. @throws ConversionError */
 export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
@@ -72,7 +72,7 @@ const listCallIds = (caller: Value | undefined): readonly string[] =>
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 
-/** Completes the calls of a message. Only the message of a choice may have null as its calls. */
+/** Completes the calls of a message. Only the message of a choice may have null calls. */
 export const toChatMessage = (message: Value, isSampled: boolean): OutputJson => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
@@ -80,7 +80,7 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
   return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the calls of a message: the recorded list if they are complete; undefined if the message has none. */
+/** Returns the completed calls of a message, or the recorded list if it is complete; undefined without calls. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
@@ -88,10 +88,10 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
   return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
 };
 
-/** Returns the JSON in a string; any other value, or a string without JSON, unchanged. */
+/** Returns the JSON in a string, and any other value unchanged. */
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a call that is flat (`{id, name, arguments}`), has no type or is in a string. @param id replaces its id */
+/** Completes a call that is flat (`{id, name, arguments}`), has no type or is in a string. @param id replaces the id */
 export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
   const unwrapped = unwrapJson(call);
   const fn = unwrapped.get("function");
@@ -119,7 +119,7 @@ export const toArguments = (args: Value | undefined): OutputJson => (args === un
 const omitKeys = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Returns the function tools, completed if they are flat `{name, description, …}`; undefined if there are none. */
+/** Returns function tools, and completes flat ones (`{name, description, …}`); undefined without function tools. */
 export const toFunctionTools = (tools: Value | undefined): OutputJson | undefined =>
   listUnlessEmpty((tools?.items() ?? []).flatMap((tool) => toFunctionTool(tool) ?? []));
 
@@ -133,7 +133,7 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   return { type: type ?? "function", function: objectFrom(members) };
 };
 
-/** Converts logprobs, and keeps their digits. Trainers read the id in `token_id:<n>`. @throws ConversionError */
+/** Converts logprobs, and keeps their digits. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
   if (values.length !== ids.length)

@@ -6,7 +6,7 @@ import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** Files next to the rollouts: failed attempts, and other rows. */
+/** Names of files next to the rollouts, with failed attempts and with other rows. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 
@@ -31,8 +31,8 @@ export const nemoGym: Format = {
 };
 
 const openRows = (run: FormatRun): Converter => {
-  /** The place of each rollout's success, or of its first failure. Places also match if a record is converted again. */
-  const usedPlaces = new Map<string, string>();
+  /** The used record of each rollout: its success, else its first failure. A used record can be converted again. */
+  const usedRecords = new Map<string, string>();
   return {
     convert: (record) => {
       const { value, file, position } = record;
@@ -42,16 +42,16 @@ const openRows = (run: FormatRun): Converter => {
       }
       const group = groupOf(record);
       record.group = group;
-      const place = `${position} ${file}`;
+      const recordId = `${position} ${file}`;
       const rollout = value.get("_ng_rollout_index");
-      const id = rollout === undefined ? place : `${group} ${rollout.raw}`;
+      const id = rollout === undefined ? recordId : `${group} ${rollout.raw}`;
       if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) {
-        usedPlaces.set(id, place);
+        usedRecords.set(id, recordId);
         return [trajectoryOf(run, value)];
       }
-      const used = usedPlaces.get(id) ?? place;
-      usedPlaces.set(id, used);
-      if (used !== place) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
+      const used = usedRecords.get(id) ?? recordId;
+      usedRecords.set(id, used);
+      if (used !== recordId) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
       return [{ exception: buildFailure(value) }];
     },
   };
@@ -78,7 +78,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   });
 };
 
-/** Returns the key of a group, which includes the file, because task indexes of runs are independent. */
+/** Returns the key of a group, which includes the file, because each run numbers its tasks. */
 const groupOf = ({ value, file }: SourceRecord): string => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");

@@ -1,4 +1,4 @@
-/** Maps converted lines to records. To locate a value, its record is converted again. */
+/** Maps converted lines to records. Converts a record again to locate a value of it. */
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
@@ -41,7 +41,7 @@ export const openFiles = async (
   return files;
 };
 
-/** Parses a record; undefined if it is not JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
+/** Parses a record; undefined for invalid JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
 export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord): Value | undefined => {
   if (raw.wrong !== undefined) return undefined;
   if (raw.columns !== undefined && jsonColumns !== undefined) {
@@ -78,7 +78,7 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
       const trajectories = rollouts.filter(({ length }) => length > 0);
       const selected = new Set(kept?.map((at) => trajectories[at]));
       const chosen = kept === undefined ? rollouts : rollouts.filter((item) => item.length === 0 || selected.has(item));
-      // Sorted, because the order of the records does not change the group.
+      // Sorts the digests, because the order of the records does not change the group.
       const digests = chosen.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
@@ -93,7 +93,7 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
   };
 };
 
-/** Lists records with the numbers, from 1, of their group and of their trajectory in the group. */
+/** Lists records. The number of the group, and that of the trajectory in the group, start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
@@ -123,7 +123,7 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
   return { raw, value, rollout: rollouts?.[written?.position ?? 0] };
 };
 
-/** Returns the records of a group, or their parts, and the documents next to them, each once and on one line. */
+/** Returns the records (or parts) of a group, and the documents next to them. Each is on one line, and occurs once. */
 const readRecords = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[]) => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const records: input.OriginRecord[] = [];
@@ -143,7 +143,7 @@ const readRecords = async (converted: ConvertedInput, rollouts: readonly Written
   return records;
 };
 
-/** @param rest the path from the value */
+/** @param rest the path below the value */
 export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const path = [...value.path, ...rest];

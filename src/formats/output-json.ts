@@ -1,9 +1,9 @@
-/** Converted JSON: values as they were written, texts and numbers that rollcall adds, and objects and lists of both. */
+/** Composes JSON from values as they were written, and from texts and numbers that rollcall adds. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
-/** JSON that rollcall composes, and the values of the record that it represents. */
+/** JSON that rollcall composes, and the record's values that this JSON represents. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -14,10 +14,10 @@ class JsonLiteral {
   }
 }
 
-/** A member of an object; absent if its value is undefined. */
+/** A member of an object. A member with the value undefined is not written. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
-/** An object with keys of a record, in their order. A plain object would put keys that are integers first. */
+/** An object with a record's keys in the record's order. A plain object would put keys that are integers first. */
 class RecordObject {
   readonly members: readonly Member[];
 
@@ -61,7 +61,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members of an object, or the elements of a list by index (from 0); none of other JSON. */
+/** Returns the members of an object, or the elements of a list by index (from 0); nothing for other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -71,7 +71,7 @@ export const childrenOf = (json: OutputJson): readonly (readonly [key: string | 
 
 export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Returns the record's value at a path of converted JSON, and the rest of the path; undefined if there is none. */
+/** Returns the record's value that a path of converted JSON leads to, and the rest of the path below this value. */
 export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -88,10 +88,10 @@ export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Valu
   return undefined;
 };
 
-/** Enough for the bytes before a flush, and for those of a usual record after it. */
+/** Enough for the bytes before a flush and a usual record. */
 const initialBytes = 2 ** 21;
 
-/** Copying fewer bytes is faster than a call into Node. */
+/** Up to this length, a loop copies bytes faster than a call into Node. */
 const maxLoopBytes = 48;
 
 const brackets = [Buffer.from("["), Buffer.from("]")] as const;
@@ -99,7 +99,7 @@ const braces = [Buffer.from("{"), Buffer.from("}")] as const;
 const comma = Buffer.from(",");
 const colon = Buffer.from(":");
 
-/** Writes bytes and JSON into memory that is reused. Returned bytes are valid until something is written. */
+/** Writes bytes and JSON into memory that is reused. Returned bytes are valid until the next write. */
 export class JsonWriter {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   length = 0;
@@ -152,7 +152,7 @@ export class JsonWriter {
   }
 }
 
-/** Cached JSON of keys and texts of formats, because each trajectory repeats them. */
+/** JSON of keys and texts that formats add, cached because each trajectory repeats them. */
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 

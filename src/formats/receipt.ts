@@ -1,10 +1,10 @@
-/** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
+/** Counts how many values of each file and path of another tool were carried, changed or left out. */
 import type { Format, Rollout, SourceRecord } from "./format.ts";
 import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
-  /** Changed: written in another form, or repeated by a written value. Carried: written with its bytes. */
+  /** A carried value is written with its bytes. A changed value has another form, or repeats a written value. */
   readonly list: "left_out" | "changed" | "carried";
   /** The reason, or the path of the converted value in a trajectory, an exception or a group. */
   readonly text: string;
@@ -23,7 +23,7 @@ export type ReceiptData = ReturnType<Receipt["data"]>;
 export const openReceipt = () => {
   const formats = new Set<string>();
   const counts = new Map<string, ValueCount>();
-  /** The first outcome of each value, by its id, until `addRecord` counts the values. */
+  /** The first outcome of each value, by the value's id, until `addRecord` counts the values. */
   const outcomes = new Map<number, Outcome>();
   /** Names of counted documents, because several records can refer to the same document. */
   const documents = new Set<string>();
@@ -42,7 +42,6 @@ export const openReceipt = () => {
     if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
-  /** Lists counts, the largest first. */
   const listCounts = (list: Outcome["list"]): readonly ValueCount[] =>
     [...counts.values()].filter((count) => count.list === list).sort((a, b) => b.count - a.count);
   const listTargets = (list: Outcome["list"]) =>
@@ -50,9 +49,9 @@ export const openReceipt = () => {
 
   return {
     leaveOut,
-    /** Counts a value as changed. It is not written, because the value at `to` has the same content. */
+    /** Counts a value as changed. The value is not written, because the value at `to` has the same content. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
-    /** Counts the values of a record. @param rollouts undefined if it could not be converted */
+    /** Counts the values of a record. @param rollouts undefined if the record could not be converted */
     addRecord(
       format: Format,
       { value, file }: Pick<SourceRecord, "value" | "file">,
@@ -97,10 +96,9 @@ export const openReceipt = () => {
       }
       outcomes.clear();
     },
-    /** Returns the counts of leaves, which are scalars, and empty arrays and objects. */
     data() {
-      const [changed, carried, rest] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
-      const left_out = rest.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
+      const [changed, carried, left] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
+      const left_out = left.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
       const placed = sumCounts(changed) + sumCounts(carried);
       const leaves = { read: placed + sumCounts(left_out), placed, left_out: sumCounts(left_out) };
       return { format: [...formats].join(", "), leaves, left_out, changed, carried };

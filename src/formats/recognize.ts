@@ -1,4 +1,4 @@
-/** The formats of other tools, and how the format of an input is found by its first records. */
+/** Lists the formats of other tools, and finds the format of an input by its first records. */
 import { dirname, join } from "node:path";
 import type { Path } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
@@ -7,7 +7,7 @@ import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { Value } from "./value.ts";
 
-/** By the values of `--from`, in the order in which files are compared with the formats. */
+/** Formats by the values of `--from`, in the order in which files are compared with them. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
@@ -30,7 +30,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Returns the format of a name (undefined if there is none), or of rows with messages at `messagesFrom`. */
+/** Returns the format of rows with messages at `messagesFrom`, or else with a name; undefined for an unknown name. */
 const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
   if (messagesFrom !== undefined) return (await import("./chat-rows.ts")).messageRows(messagesFrom);
   return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
@@ -58,11 +58,11 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
-  const others: string[] = [];
+  const skipped: string[] = [];
   for (const { source, formats, rejection, damagedKind } of addMissingFormats(dropParts(inputs), given)) {
     const location = () => ({ file: source.name });
     const [format = ownFormat, ...more] = formats;
-    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) others.push(source.name);
+    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) skipped.push(source.name);
     else if (rejection !== undefined) problems.report("not-json", rejection, location);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
@@ -73,7 +73,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
     problems.report("lossy-format", { format: format.name }, () => (first ? { file: first.name } : {}));
     byFormat.delete(format);
   }
-  return { byFormat, others };
+  return { byFormat, skipped };
 };
 
 const recognizeInput = async (
@@ -98,7 +98,7 @@ const recognizeInput = async (
   const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
   const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
-  /** The kind of a file whose format is unknown, because nothing in it can be read. */
+  /** The kind of a file whose format is unknown, because none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection, damagedKind };
@@ -117,7 +117,7 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
-/** Drops the files in folders that are parts of other inputs. */
+/** Drops files in the `partFolders` of other inputs. */
 const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
@@ -147,7 +147,7 @@ const matchFormats = async (
     const first: AsyncIterable<FirstRecord> =
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
-        : // All formats that read a container have the same kind of records in it.
+        : // All formats that read a container read the same records.
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
     for await (const raw of first) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
@@ -176,7 +176,7 @@ const matchFormats = async (
 
 const noJson = "it contains no JSON";
 
-/** A record of unknown kind can be either. */
+/** A record without a kind can be a line or a document. */
 type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 const maxFirstLines = 20;

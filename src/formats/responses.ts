@@ -1,4 +1,4 @@
-/** Converts items of the Responses API to chat messages, and sampled ones to choices. */
+/** Converts items of the Responses API to chat messages, and sampled items to choices. */
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from "./output-json.ts";
@@ -14,7 +14,7 @@ export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Converts the output of a response: choices, and the results of their calls. @throws ConversionError */
+/** Converts the output of a response to choices and results of their calls. @throws ConversionError */
 export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
@@ -34,7 +34,7 @@ const isMessage = (item: Value): boolean => typeOf(item) === "message";
 const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
-/** Groups items by turns. A turn ends before an item of another role or a second message, or after token ids. */
+/** Groups items by turns. A turn ends before an item of another role or a second message, or after an item with ids. */
 const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
@@ -92,7 +92,7 @@ const reasoningIn = (item: Value): readonly Value[] => {
 const callOf = (call: Value): OutputJson =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
-/** Returns the logprobs with token ids, otherwise the logprobs of the API; undefined if there are none. */
+/** Returns the logprobs with token ids, otherwise the logprobs of the API; undefined if the turn has neither. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   if (recorded !== undefined) {
@@ -117,7 +117,7 @@ const contentOf = (content: Value): OutputJson => {
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
 };
 
-/** Converts a part of a message, unless chat messages have no type for it. */
+/** Converts a part of a message, unless chat messages have no type for the part. */
 const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];

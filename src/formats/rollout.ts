@@ -29,7 +29,7 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
 
 export interface RolloutReward {
   readonly reward: OutputJson;
-  /** Its part of the dedup key. */
+  /** The reward's part of the dedup key. */
   readonly identity?: string;
 }
 
@@ -76,7 +76,7 @@ interface RewardQuery {
   readonly own?: () => OutputJson | undefined;
 }
 
-/** Reads the value at a path, also in JSON in strings. Keys can contain dots; the longest matching key counts. */
+/** Reads the value at a path, also in JSON in strings. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrapJson(record);
@@ -88,7 +88,7 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
   return undefined;
 };
 
-/** Finds the reward of a rollout: by the user's option, otherwise in the record. @throws ConversionError */
+/** Finds the reward of a rollout by the user's option, otherwise in the record. @throws ConversionError */
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
@@ -146,14 +146,14 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   throw new ConversionError(`${key} is ${kind}, not a number${fix}`, value);
 };
 
-/** @param path default: the path of a number with a usual name */
+/** @param path default: the path of a number with a usual name for rewards */
 export const missingReward = (record: Value, path?: string): ConversionError => {
   const suggested = path === undefined ? suggestReward(record.members()) : undefined;
   const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
   return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
 };
 
-/** Returns the option for the number that is probably the reward, or the numbers to choose from. */
+/** Suggests the option for the probable reward, or names the numbers to choose from. */
 const suggestReward = (members: Members): string | undefined => {
   const numbers = new Map(listValues(members, isNumeric));
   const [path, ...more] = findRewardColumns([...numbers.keys()]);
@@ -165,7 +165,7 @@ const suggestReward = (members: Members): string | undefined => {
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
-/** Limits of the search for numbers that an error names. */
+/** Limits of the search for numbers that an error message names. */
 const maxSearchDepth = 4;
 const maxPathLength = 200;
 const maxSearchedValues = 200;
@@ -189,7 +189,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   return found;
 };
 
-/** Names the paths of a record's numbers, or of its lists if `path` ends with an index. The most similar is first. */
+/** Names the paths of a record's numbers (or lists, if `path` ends with an index). The most similar path is first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
   const isListed = (value: Value): boolean => (isOfList ? value.get(0) : value)?.isNumber === true;

@@ -124,7 +124,7 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-/** Converts a turn of the agent. If the choice of the model's provider is recorded, it replaces the turn. */
+/** Converts a turn of the agent. If the record has the provider's choice, the choice replaces the turn. */
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);

@@ -1,4 +1,4 @@
-/** A value of another tool's record, which can be written with its bytes. */
+/** Values of other tools' records. Each value keeps its bytes, so it can be written unchanged. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
@@ -9,11 +9,11 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The value with this text as its content: a string with JSON, or an array of numbers, which is a single node. */
+  /** The string that contains this JSON, or the array of numbers that this text expands. Undefined for a document. */
   readonly holder: Value | undefined;
-  /** Long texts that were cut out of the bytes, by the nodes of their strings, which are empty in the bytes. */
+  /** Long texts by the nodes of their strings, which are empty in the bytes. */
   longTexts: Map<number, Buffer> | undefined;
-  /** JSON in its strings, and numbers of its arrays, by their nodes. */
+  /** The parsed content of strings with JSON and of arrays of numbers, by the node of the string or array. */
   nested: Map<number, Value | undefined> | undefined;
 }
 
@@ -26,7 +26,7 @@ const newText = (table: json.JsonTable, document?: string, holder?: Value): Json
   return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
 };
 
-/** First bytes of values, which identify their kinds. */
+/** The first byte of a value identifies the kind of the value. */
 const nullByte = 0x6e;
 const trueByte = 0x74;
 
@@ -44,7 +44,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts texts by key, which are empty in the bytes, so they can be read, but not written */
+  /** @param longTexts texts by key. The bytes have empty strings instead, so these texts cannot be written */
   static parse(
     bytes: Buffer,
     { document, longTexts }: { readonly document?: string; readonly longTexts?: ReadonlyMap<string, Buffer> } = {},
@@ -64,12 +64,12 @@ export class Value {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Identifies a value among those of its record and the documents next to it. */
+  /** Identifies the value in its record and in the documents next to the record. */
   get id(): number {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The bytes that `span` refers to: those of the record, of a document, or of the JSON in a string. */
+  /** The bytes of the record, the document, or the JSON in a string. `span` refers to them. */
   get bytes(): Buffer {
     return this.#in.table.bytes;
   }
@@ -83,13 +83,12 @@ export class Value {
     return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
-  /** As it was written. */
   get raw(): string {
     const { start, end } = this.span;
     return this.bytes.toString("utf8", start, end);
   }
 
-  /** Parsed; numbers above 2^53 lose digits. */
+  /** The parsed JSON. Numbers above 2^53 lose digits. */
   get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
@@ -158,7 +157,7 @@ export class Value {
     return value;
   }
 
-  /** Returns the elements of the array of a key. @throws ConversionError */
+  /** @throws ConversionError */
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
     if (!value.isList) throw new ConversionError(`${key} is not a list`, value);
@@ -208,7 +207,7 @@ export class Value {
     return isUnique ? members : [...new Map(members)];
   }
 
-  /** The JSON in a string; undefined if there is none. */
+  /** The JSON in a string; undefined for any other value. */
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
@@ -217,12 +216,12 @@ export class Value {
     });
   }
 
-  /** The JSON in its string, if it was parsed before. */
+  /** The JSON in a string if `embeddedJson` was read before. */
   get cachedEmbeddedJson(): Value | undefined {
     return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }
 
-  /** Its path from the record, through strings that contain JSON. */
+  /** The path from the record to the value, through strings that contain JSON. */
   get path(): Path {
     const { table, holder } = this.#in;
     const innerPath = holder?.isList
@@ -276,7 +275,7 @@ export class ConversionError extends Error {
   }
 }
 
-/** Replaces NaN and Infinity by empty objects of as many bytes, so that all positions stay valid. */
+/** Replaces NaN and Infinity with empty objects of the same length, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer): Buffer => {
   const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");

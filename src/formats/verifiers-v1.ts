@@ -39,8 +39,8 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** The first position of each episode by id, because prime-rl writes some episodes to both `effective` and `all`. */
-  const firstPositions = new Map<string, string>();
+  /** The first record of each episode, by id, because prime-rl writes some episodes to both `effective` and `all`. */
+  const firstRecords = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -57,11 +57,11 @@ const openEpisodes = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value, file, position } = record;
-      const place = `${position} ${file}`;
-      const id = value.get("id")?.raw ?? place;
-      const first = firstPositions.get(id) ?? place;
-      firstPositions.set(id, first);
-      if (first !== place) return run.skip(value, "an episode that was already read");
+      const recordId = `${position} ${file}`;
+      const id = value.get("id")?.raw ?? recordId;
+      const first = firstRecords.get(id) ?? recordId;
+      firstRecords.set(id, first);
+      if (first !== recordId) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       record.group = key;
       const traces = value.requireItems("traces");
@@ -110,7 +110,7 @@ const isFailed = (holder: Value): boolean => {
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
 
-/** Returns the last error of an episode or a trace. The errors before it belong to earlier attempts. */
+/** Returns the last error of an episode or a trace. Earlier errors belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
@@ -161,7 +161,7 @@ const readStart = (trace: Value): OutputJson | undefined => {
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
-/** Returns the path to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
+/** Returns the turns to each leaf, the last leaf first. A sampled node is a choice only on the first path to a leaf. */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);

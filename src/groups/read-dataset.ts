@@ -87,7 +87,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   let sources: readonly inputs.Source[] = opened.sources;
   const close = async () => await inputs.closeSources(sources);
   try {
-    const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });
+    const { conversion, skipped, ...converted } = await convertOpened(foreign, { ...opened, ...options });
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: splitNeeded });
@@ -96,7 +96,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     read.problems.merge(problems);
     if (conversion !== undefined) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
-    return { ...read, conversion, skippedFiles: [...emptyFiles, ...others], repeatedFiles: repeated, close };
+    return { ...read, conversion, skippedFiles: [...emptyFiles, ...skipped], repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;

@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Reports truncation and trailing bytes, also if Node's decoders ignore them. */
+/** Decompresses gzip and zstd streams. Reports truncation and trailing bytes even if Node's decoders ignore them. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -6,7 +6,7 @@ import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Decompresses all of a stream. Throws UnusableInput, ZstdUnsupported, and what the stream throws. */
+/** Decompresses all of a stream. Throws UnusableInput, ZstdUnsupported, and the stream's errors. */
 type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
 
 /** Returns the decompressor for data with these first bytes; undefined if the data is not compressed. */
@@ -19,7 +19,7 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
 
 const chunkSize = 2 ** 18;
 
-/** The callback is required. The decoder also throws the errors of the input. */
+/** Pipes chunks through a decoder. `pipeline` requires a callback, although the decoder throws the input's errors. */
 const decode = (compressed: Chunks, decoder: Transform): Chunks => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
@@ -42,7 +42,7 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
     if (!code.startsWith("Z_")) throw thrown;
     throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
-  // Node's decoder ignores what follows the last member.
+  // Node's decoder ignores data after the last member.
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
@@ -52,7 +52,7 @@ export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0)
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns sizes in bytes: the window (0 if it has the content's size), and the content (0 if unknown).
+ * piece. Returns sizes in bytes: the window (0 if as large as the content), and the content (0 if unknown).
  */
 export function* walkFrame(): Generator<number, { readonly window: number; readonly content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -68,7 +68,7 @@ export function* walkFrame(): Generator<number, { readonly window: number; reado
     // A block of type 1 is one byte that is repeated.
     yield type === 1 ? 1 : block >> 3;
   }
-  // The checksum.
+  // A checksum follows.
   if ((descriptor & 4) !== 0) yield 4;
   const window = windowBytes === 0 ? 0 : header.readUInt8();
   return {
@@ -77,7 +77,7 @@ export function* walkFrame(): Generator<number, { readonly window: number; reado
   };
 }
 
-/** Returns the size in a header; 0 if it is absent. A size in two bytes is stored minus 256. */
+/** Returns the size in a header; 0 if the header has none. A field of two bytes has the size minus 256. */
 const contentSize = (field: Buffer): number => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -98,7 +98,6 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, skippedPieceBytes))).length;
     } else {
-      // Tapes pad data with NUL.
       for (let bytes = start; bytes.length > 0; bytes = await reader.read(skippedPieceBytes)) {
         if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
       }
@@ -126,8 +125,9 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
   }
 }
 
-/** The number of zstd's parameter `ZSTD_d_windowLogMax`, and its value: windows of up to 2^31 bytes (`--long=31`). */
+/** The number of zstd's parameter `ZSTD_d_windowLogMax`. */
 const windowLogParameter = 100;
+/** Windows can have up to 2^31 bytes, as after `zstd --long=31`. */
 const maxWindowLog = 31;
 
 const openZstdDecoder = (): Transform => {
@@ -163,12 +163,11 @@ export const readPieces = (chunks: Chunks) => {
   };
   return {
     read,
-    /** Yields the chunks that were not read. */
     async *rest(): AsyncGenerator<Uint8Array, void> {
       if (unread.length > 0) yield unread;
       yield* { [Symbol.asyncIterator]: () => iterator };
     },
-    /** Returns the next bytes of zstd data. Throws UnusableInput if there are fewer. */
+    /** Returns the next bytes of zstd data. Throws UnusableInput if the data ends before. */
     async readExactly(length: number): Promise<Buffer> {
       const bytes = await read(length);
       if (bytes.length < length) throw corruptData("zstd", "cut");

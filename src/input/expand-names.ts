@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * Returns a function that is true if a file changed its size or time after this call, or a folder got a new file. It
- * ignores URLs, and files that are missing or empty when it is called. With standard input, it is always false.
+ * Returns a function that tells whether a file's size or time changed since this call, or a folder got a file. Ignores
+ * URLs, and files that are missing or empty when the function is called. With standard input, the result is false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -99,7 +99,7 @@ export const expandGlob = (pattern: string): readonly string[] => {
 
 const listBelow = (folder: string, depth: number): readonly string[] => {
   if (depth === 0) return [];
-  // A folder that cannot be read contains no match.
+  // Takes a folder that cannot be read as empty.
   const entries = ignoreErrors(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true })) ?? [];
   return entries.flatMap((entry) => {
     if (!entry.isDirectory()) return [entry.name];

@@ -20,7 +20,7 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   }
 }
 
-/** @param wrong truncated, corrupt, or followed by other bytes */
+/** @param wrong the defect: `cut`, `corrupt`, or `more` if other data follows */
 export const corruptData = (
   by: "gzip" | "zstd",
   wrong: RuleData<"gzip-corrupt">["wrong"],
@@ -48,7 +48,6 @@ export const inputChanged = (file: string, isFollowed = false): Failure => {
 
 export const invalidRewards = (fault: string): Failure => new Failure("usage", "invalid-option-value", fault);
 
-/** The failure for an input that was opened and cannot be read. */
 export const inputUnreadable = (file: string, code: string, details: FailureDetails): Failure =>
   new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {
     hint: "copy the file to another disk and rerun the command",
@@ -96,7 +95,7 @@ export interface RemoteLocation {
   /** The name in messages. */
   readonly name: string;
   readonly store: "web" | "hub";
-  /** The variable or file of the credential in `headers`, if there is one. */
+  /** The variable or file with the credential; undefined without a credential. */
   readonly credentialSource: string | undefined;
   readonly url: URL;
   /** The credential, which only the origin of `url` gets. */
@@ -105,7 +104,7 @@ export interface RemoteLocation {
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/** The failure for a reply that is not the file. @param said the server's message */
+/** The failure for a reply without the file. @param said the server's message */
 export const remoteFailure = (
   { name, store, credentialSource }: RemoteLocation,
   { status, retryAfterMs: askedMs, tries }: Pick<DownloadReply, "status" | "retryAfterMs" | "tries">,

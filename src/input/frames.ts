@@ -5,7 +5,7 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
+/** Bytes per read: enough that parsing takes most of the time, and few enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
 
 /** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
@@ -25,7 +25,7 @@ export interface LongText extends json.Span {
 
 export type Frame = Lines | LongText;
 
-/** Yields the lines of a source from an offset, or its one document. @throws ShrunkSourceError */
+/** Yields the lines of a source from an offset, or the source as one document. @throws ShrunkSourceError */
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
   let isFirst = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
@@ -39,12 +39,11 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
-  // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
+  // Has room for an incomplete line, which is shorter than a block, and for the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
-    // Lets other tasks run.
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
@@ -69,7 +68,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   }
 }
 
-/** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
+/** Returns the offset of the next newline; otherwise `end`. Overwrites the buffer. */
 const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }): number => {
   let at = start;
   while (at < end) {
@@ -89,7 +88,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
   const from = json.skipWhite(bytes, 0);
   const end = json.endOfLine(bytes, from);
-  // Values without a comma between them are lines.
+  // Two values without a comma between them are lines, not a document.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
@@ -101,7 +100,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its fault at its end or in the first byte after it. A document has no fault up to there.
+  // The fault of a truncated line is at its end or at the next line's start. A document has no fault up to there.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
@@ -113,7 +112,7 @@ const isCloser = (byte: number | undefined): boolean => byte === json.closeBrace
 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
- * bracket. `isTolerant` also yields elements that are not JSON. The roots of a batch follow each other in its table,
+ * bracket. `isTolerant` also yields elements that are not JSON. The elements of a batch are the roots of its table,
  * which is valid until the next batch. `length` is in bytes. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
@@ -165,7 +164,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Returns the offset of the first byte of the line of `at`, after a byte order mark. */
+/** Returns the start of the line that contains the offset `at`, after a byte order mark. */
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

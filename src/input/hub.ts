@@ -28,7 +28,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns the paths of all files below a folder, relative to it. @throws as `requestFile`, and as `locate` */
+    /** Returns the paths, relative to a folder, of all files below it. @throws as `requestFile`, and as `locate` */
     listFiles: async (name: string, folder: string, context: RemoteContext): Promise<readonly string[]> => {
       const { dataset, revision, path } = parseHubUrl(name, folder);
       const folderPath = path.replace(/\/+$/, "");
@@ -44,7 +44,7 @@ export const openHub = async (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        // The last page has no link to a next page. Its own URL, which was seen, then ends the loop.
+        // The last page links no next page, so `url` stays the same, which ends the loop.
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -59,7 +59,7 @@ const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  // A URL resolves segments of dots, so the path would name another file, perhaps of another dataset.
+  // `URL` resolves `.` and `..`, so the path would name another file, perhaps of another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
   if (dataset === undefined || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
@@ -70,7 +70,7 @@ const encodePath = (path: string): string => path.split("/").map(encodeURICompon
 /** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
-/** Returns the token and its source: a variable of the environment, or the path of the file of the Hub's client. */
+/** Returns the token and its source: the name of a variable, or the path of a file of the Hub's client. */
 const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {

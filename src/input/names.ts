@@ -1,4 +1,4 @@
-/** Names of inputs: URLs, folders, and files that have several names. */
+/** Works on names of inputs: recognizes URLs and rollout files, and lists folders. */
 import { type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns the sorted rollout files in and below a folder, without hidden files; undefined if it is not a folder. */
+/** Returns the sorted rollout files in and below a folder, without hidden files; undefined for another file. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -44,12 +44,12 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without rollouts. @param folders the folder of each file @param others files without rollouts */
+/** Reports folders of only skipped files. @param folders by file @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folders: ReadonlyMap<string, string>,
-  { others, problems }: { readonly others: readonly string[]; readonly problems: Problems },
+  { skipped, problems }: { readonly skipped: readonly string[]; readonly problems: Problems },
 ): void => {
-  const without = new Set(others);
+  const without = new Set(skipped);
   for (const folder of new Set(folders.values())) {
     const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
     if (files.every((file) => without.has(file)))
@@ -59,10 +59,10 @@ export const reportEmptyFolders = (
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** True if a name is a URL, also of a bucket (`s3:`, `gs:`), which rollcall cannot read. */
+/** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
-/** Returns a URL. A web URL loses its user, query and fragment, because they can be secret. */
+/** Removes user, query and fragment from a web URL, because they can be secret. */
 export const plainUrl = (name: string): string => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;

@@ -16,7 +16,7 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 interface OpenOptions extends SpoolOptions {
   /** Paths and URLs. Default: standard input. */
   readonly files: readonly string[];
-  /** Access to URLs. Without it, URLs are names of files. */
+  /** Access to URLs. If undefined, URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -54,7 +54,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
         else thrown.report(problems, name);
       }
     }
-    reportEmptyFolders(folders, { others: emptyFiles, problems });
+    reportEmptyFolders(folders, { skipped: emptyFiles, problems });
     for (const name of emptyFiles) folders.delete(name);
     return { sources, problems, folders, emptyFiles, repeated };
   } catch (thrown) {
@@ -78,7 +78,7 @@ const openInput = async (name: string, options: InputOptions): Promise<Source> =
     if (name === "-") return await openStream(name, host.stdin, options);
     const facts = statSync(name);
     if (facts.isCharacterDevice() && isEndless(facts.rdev)) throw new UnusableInput("endless-device", undefined);
-    // Files without a size, such as those in /proc, are streams.
+    // Files without a size, such as those in /proc, are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file !== undefined) return file;
     const writer = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;

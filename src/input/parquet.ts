@@ -14,7 +14,7 @@ import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** Bytes that a row group may decompress to, because it is in memory together with its rows. */
+/** Maximum bytes of a decompressed row group, which is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
 /** Rows of a row group, numbered from 0 in the file. */
@@ -23,7 +23,7 @@ type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup
 interface RowFile {
   readonly bytes: Bytes;
   readonly metadata: hyparquet.FileMetaData;
-  /** Undefined for all. */
+  /** The columns to read. Default: all. */
   readonly columns: readonly string[] | undefined;
 }
 
@@ -95,7 +95,6 @@ export const openRows = async (
     for (let row = start; row < end; row++) yield toRecord(row);
   };
   return {
-    // Reads one row, which is faster than a row group.
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
       if (damaged !== undefined || first === undefined) return damaged?.record;
@@ -162,7 +161,7 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 
 const minRowMemoryBytes = 200;
 
-/** Returns a lower bound of a row group's bytes in memory. Each value counts 8, because a page can repeat one value. */
+/** Returns a lower bound of a row group's bytes in memory. Each value counts as 8, even if a page repeats it. */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
@@ -203,7 +202,7 @@ const readRows = async (
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
+/** Checks the pages of columns, because hyparquet allocates the memory that headers and runs claim. */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup): Promise<void> => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -225,7 +224,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
-      // hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds some.
+      // hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds values.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);
@@ -241,7 +240,7 @@ const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
   offset,
 });
 
-/** Maximum of elements in all lists of a footer. Each element takes up to 200 bytes of memory. */
+/** Maximum elements of all lists of a footer. Each element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
 /** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
@@ -267,7 +266,7 @@ const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left:
     const count = list >> 4 === 15 ? readLength(reader) : list >> 4;
     lists.left -= count;
     if (lists.left < 0) throw new Error(`its lists claim more than ${maxListElements} elements`);
-    // Each boolean of a list is a byte.
+    // In a list, a boolean takes a byte.
     for (let at = 0; at < count; at++) checkElement(reader, Math.max(3, list & 15), lists);
   }
 };
@@ -283,7 +282,7 @@ const readLength = (reader: hyparquet.DataReader): number => {
 /** Bytes of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
-/** Checks the runs of levels, of indexes of a dictionary, and of booleans. */
+/** Checks the runs of levels, dictionary indexes and booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: hyparquet.PageHeader,
@@ -321,7 +320,7 @@ const checkRuns = (
   checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
 
-/** The last run of a page can be longer than the values that are left, because it is padded. */
+/** Maximum values of a page's last run beyond the end of the page, because the run can be padded. */
 const maxPaddedValues = 2 ** 10;
 
 /** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
@@ -349,7 +348,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number): Promise<
   return await readRange(bytes, { start, length });
 };
 
-/** Decompressors for the pages of one row group, up to `maxRowGroupBytes` in all. */
+/** Creates decompressors for one row group. Together, they decompress at most `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const withLimit =

@@ -17,7 +17,7 @@ import {
 
 export interface RecordKinds {
   readonly text?: "lines" | "document";
-  /** The names of members of an archive that are records. */
+  /** Matches the names of an archive's members that are records. */
   readonly zip?: RegExp;
   readonly parquet?: true;
 }
@@ -25,12 +25,13 @@ export interface RecordKinds {
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** The columns of a Parquet row, whose bytes are composed on demand. */
+  /** The columns of a Parquet row. Its `bytes` are composed on demand. */
   readonly columns?: Columns;
   /** The file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
-  /** Line (from 1) and byte offset of the first byte. */
+  /** Line of the first byte, from 1. */
   readonly line: number;
+  /** Byte offset of the first byte. */
   readonly start: number;
   /** The text that contains the record, for counting columns. Absent for composed bytes and members of archives. */
   readonly within?: Bytes;
@@ -46,14 +47,14 @@ export interface RawRecord {
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): AsyncGenerator<Iterable<RawRecord>, void>;
-  /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
+  /** Reads only the first record. Absent if `batches` is not slower. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads a record again, by its position among all records (from 0). */
   reread(position: number): Promise<RawRecord | undefined>;
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
-  /** Reads a member of the same archive; undefined if it is missing or damaged. */
+  /** Reads a member of the same archive; undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
-  /** The text that lines and offsets refer to. */
+  /** The text that the lines and offsets of records refer to. */
   readonly text?: Bytes;
 }
 
@@ -148,7 +149,7 @@ const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
 /** Bytes in which an array and its first object must begin. */
 const listHeadBytes = 4096;
 
-/** Returns the position after the bracket of an array of objects; undefined if there is none. */
+/** Returns the position after the opening bracket of an array of objects; undefined for other text. */
 const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
@@ -165,14 +166,14 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // The end of an element that is not JSON is in its second node.
+        // The second node of an element that is not JSON has its end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }
     };
     yield records();
     const position = { start: base + length, line: places.mark(length) };
-    // Tolerates a comma before the bracket.
+    // Tolerates a comma before the closing bracket.
     if (isEnd || (fault !== undefined && table.bytes[length] === json.closeBracket))
       yield* readAfterList(text, position);
     else if (fault !== undefined) {

@@ -9,7 +9,7 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
   readonly downloads: Downloads;
 }
 
-/** As many as browsers follow. */
+/** The number of redirects that browsers follow. */
 const maxRedirects = 20;
 
 /** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
@@ -39,14 +39,14 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** True if a reply may lead from one URL to another: an allowed URL, but never from https to plain http. */
+/** True if a reply may lead from one URL to another. The other URL must be allowed, and not plain http after https. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 /** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
-/** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */
+/** Returns the message of an error, which buckets write as XML, and the Hub in a header or as JSON. */
 const readErrorMessage = async (reply: DownloadReply): Promise<string | undefined> => {
   let body = "";
   try {

@@ -11,23 +11,23 @@ export interface RemoteAccess extends DownloadOptions {
   readonly insecureHttp: boolean;
   /** Redacts a secret in all output. */
   readonly hide: (secret: string) => void;
-  /** `of` is the size if it is known. */
+  /** Receives the number of bytes so far. `of` is the size of the file, if known. */
   readonly onFetched: (fetched: { readonly bytes: number; readonly of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** The opened file and the next files are requested together, so that small files do not wait for each other. */
+/** Files that are requested together, including the opened file, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Opens the URLs of a run, without a request. The caller closes them. */
+/** Prepares to read a run's URLs, without a request. The caller calls `close`. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
   const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
-  /** In the order in which the files are opened. */
+  /** By name, in the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
   const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof import("./hub.ts").openHub> | undefined;
@@ -68,7 +68,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   return {
     register,
-    /** Returns the sorted rollout files below a folder; undefined if it is not one. @throws UnusableInput; Failure */
+    /** Returns the sorted rollout files below a folder; undefined for another URL. @throws UnusableInput; Failure */
     filesBelow: async (url: string): Promise<readonly string[] | undefined> => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
@@ -78,7 +78,7 @@ export const openRemotes = async (access: RemoteAccess) => {
         files.push(await register(`${url}${path}`));
       return files;
     },
-    /** Opens a file by the name from `register`. The stream throws as `requestFile`. */
+    /** Opens a file by the name from `register`. The stream throws the errors of `requestFile`. */
     open: (name: string): Readable => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
@@ -102,7 +102,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Names of secret parameters of URLs. Values of other parameters are secret if they are long, without `.` and `/`. */
+/** Matches names of secret URL parameters. Values of other parameters are secret if long, without `.` and `/`. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

@@ -9,7 +9,6 @@ import { type Bytes, readHead } from "./source.ts";
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
-/** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
@@ -51,7 +50,7 @@ const toShellWord = (name: string): string | undefined =>
 const notJson = (kind: string, instead = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead });
 
-/** Returns why a file is not JSON; undefined if it can be JSON. @param name the file in the advice */
+/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv") => {
   const [a, b, c, d] = head;
   const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
@@ -65,7 +64,7 @@ export const sniff = (head: Uint8Array, name = "rows.csv") => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
-  // The byte order mark in UTF-8, with each byte as a character of Latin-1.
+  // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = textKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
@@ -82,10 +81,10 @@ const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Matches names that end like a reward and, in an object of rewards, the paths of all numbers except ids. */
+/** Matches names that end with a word for rewards and, in an object of rewards, paths of all numbers except ids. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the column, or the path of a number, that has the rewards; if that is uncertain, all candidates. */
+/** Returns the column or path that has the rewards; all candidates if several columns or paths may have them. */
 export const findRewardColumns = (names: readonly string[]): readonly string[] => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
@@ -95,7 +94,7 @@ export const findRewardColumns = (names: readonly string[]): readonly string[] =
 /** Matches messages that Python's `str` wrote, as pandas does. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Columns with the answers to the column `prompt`, the most certain first. */
+/** Names of columns that can have the answers to `prompt`, the likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 /** Parses JSON in a string; returns any other value unchanged. */
@@ -105,10 +104,10 @@ const unwrap = (value: unknown): unknown =>
 const isConversation = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
-/** Paths of messages without the last answer, or with choices. */
+/** Matches paths of messages that lack the last answer, or that contain choices. */
 const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds the messages of a row by their value, also in an object, and the row's reward by its name. */
+/** Finds a row's messages by their value, also inside an object, and its reward by its name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
     const inner = unwrap(value);
@@ -123,7 +122,7 @@ export const findColumns = (row: JsonObject) => {
   return { names: values.map(([name]) => name), messages, reward: more.length > 0 ? undefined : reward };
 };
 
-/** Returns the options for the columns of a table, and a remark if the user must complete them. */
+/** Returns the options for the columns of a table, and a remark if the user must complete the options. */
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
@@ -165,18 +164,18 @@ const csvAdvice = (text: string, name: string): string => {
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
-/** Servers send a web page to ask for a login, or to show a file. */
+/** Advice for a web page, which servers send to ask for a login, or to show a file. */
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or for a private file hf://datasets/… with HF_TOKEN";
 
-/** A line after the first that begins as an object or array of JSON, unlike a link of Markdown. */
+/** Matches a line, except the first, that begins as a JSON object or array, and not as a link of Markdown. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
-/** Lines that begin neither like JSON nor like a value of Python. */
+/** Matches lines that begin neither like JSON nor like a value of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const textKind = (text: string): string | undefined => {
-  // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin as JSON does.
+  // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
@@ -189,10 +188,9 @@ const textKind = (text: string): string | undefined => {
   return isProse ? "data that is not JSON" : undefined;
 };
 
-/** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
-/** True if a file begins as rollcall's format usually does. If all inputs do, other formats are not loaded. */
+/** True if a file begins as rollcall's format usually does. If all inputs do, rollcall loads no other formats. */
 export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 

@@ -10,7 +10,7 @@ import { tryStat } from "./names.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Reads from `at` until `into` is full or the bytes end. Returns the number of bytes. */
+  /** Reads from `at` until `into` is full or the bytes end. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
@@ -20,40 +20,40 @@ export interface Bytes {
 export type Position = Readonly<Record<"start" | "line", number>>;
 
 export interface Source {
-  /** As given, but a URL without its secrets; `-` for standard input. */
+  /** The name from the command line: a URL without secrets, or `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten, not only extended, since the last call. Absent if unknown. */
+  /** True if the file may have been rewritten since the last call, not only extended. Absent if nothing can tell. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** The origin of converted or selected lines. Each such line is a group. */
+  /** The origin of lines that rollcall converted or selected. Each of these lines is a group. */
   readonly origin?: Origin;
 }
 
 type FileLine = Readonly<{ file: string; line: number }>;
 
-/** A record, without line ends, and its position before the conversion. */
+/** A record before its conversion, without line ends. */
 export interface OriginRecord extends FileLine {
   readonly bytes: Buffer;
 }
 
-/** The files that lines were converted or selected from. Lines start at 1. */
+/** The files that lines were converted or selected from. Numbers of lines start at 1. */
 export interface Origin {
-  /** As in `Source.name`. */
+  /** Names as in `Source.name`. */
   readonly files: readonly string[];
   /** True if records of several files can be grouped with `--group-by`. */
   readonly canRegroup?: boolean;
-  /** True if a line represents an invalid group, or records that could not be converted. They are reported already. */
+  /** True if a line represents an invalid group, or records that could not be converted. Both are already reported. */
   isBroken(line: number): boolean;
   /** Returns the file and line of the first record of a line's group. */
   positionOf(line: number): FileLine;
-  /** Returns the digest of a line's group for the ledger. @param kept indexes of trajectories; default: all */
+  /** Returns the digest of a line's group for the ledger. @param kept indexes of the used trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Returns the location in the original record of a value, which is at `path` in the group of the line. */
+  /** Returns the location, in the original record, of the value at `path` in the line's group. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
-  /** Returns the text of a file that `locationOf` names; undefined if it has no lines. */
+  /** Returns the text of a file that `locationOf` names; undefined if the file has no lines. */
   textOf(file: string): Bytes | undefined;
 }
 
@@ -71,7 +71,7 @@ export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.n
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
-/** Returns the mode of a file for users who can read all sources. @param otherMode the mode of pipes, stdin and URLs */
+/** Returns the mode of a file that only readers of all sources may read. @param otherMode for pipes, stdin and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
@@ -109,7 +109,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Returns a function that closes a descriptor once, because another file can get its number. */
+/** Returns a function that closes a descriptor only once, because another file can then get its number. */
 export const createCloser = (descriptor: number): (() => Promise<void>) => {
   let isOpen = true;
   return async () => {
@@ -118,7 +118,7 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Opens a file for each read, because descriptors are limited. @param head its first bytes, in memory */
+/** Opens a file for each read, because descriptors are limited. @param head the first bytes, to read from memory */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
@@ -164,7 +164,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   return { size, read, async close() {} };
 };
 
-/** A source ended within a range, because it was truncated. */
+/** A source was truncated, so it ends within a range. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;
@@ -176,7 +176,7 @@ export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: Byte
   return into;
 };
 
-/** Lets other tasks of the process run first. @throws ShrunkSourceError */
+/** Reads a range after other tasks could run. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);
@@ -187,7 +187,7 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
   return head.subarray(0, bytes.read(head, 0));
 };
 
-/** Bytes of the largest document: just below the limit of Node's strings. */
+/** Bytes of the largest document, just below the limit of Node's strings. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document, so write it as several files`;

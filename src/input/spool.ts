@@ -12,10 +12,10 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Maximum bytes of a spool in memory, which lets `check` work without a writable folder. */
+/** Maximum bytes of a spool in memory, which rollcall uses if no folder is writable. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Data may decompress to 64 MiB or 1,000 times its size (similar lines compress well), whichever is more. */
+/** Data may decompress to 64 MiB or, because similar lines compress well, to 1,000 times its size if that is more. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
@@ -30,7 +30,7 @@ export interface SpoolOptions {
 }
 
 /**
- * Stores a stream, decompressed. If its format is unknown, stores only the first bytes, because an endless device would
+ * Decompresses and stores a stream. Of an unknown format, stores only the first bytes, because an endless device would
  * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's or the stream's errors
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
@@ -88,7 +88,7 @@ export const openSpool = async (host: Host): Promise<Spool> => {
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
-    // Unlinked at once, so that a killed process leaves no file.
+    // Unlinks the file at once, so that a killed process leaves no file.
     unlinkSync(path);
     return fileSpool(descriptor, folder);
   } catch {
@@ -131,7 +131,7 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
-      // Decoders reuse the memory of chunks.
+      // Copies the chunk, because decoders reuse its memory.
       chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(chunks),

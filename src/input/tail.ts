@@ -7,7 +7,7 @@ import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 /** Bytes per read in the search for the last line end. */
 const searchBytes = 2 ** 16;
-/** Bytes per checksum. Some of these segments are read again after each change of the file. */
+/** Bytes of a segment, which has one checksum. Some segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
 
 type Identity = Readonly<Record<"dev" | "ino", bigint>>;
@@ -23,18 +23,19 @@ export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const identity: Identity = await file.stat({ bigint: true });
   const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
-  /** Offset after the last taken line, and the checksums of the segments before it. */
+  /** Offset after the last taken line. */
   let position = 0;
+  /** Checksums of the segments before `position`. */
   const checksums: number[] = [];
   /** Index of the segment that the last comparison took in turn. */
   let lastCompared = 0;
-  /** Size and times at the last comparison. */
+  /** The file's size and times at the last comparison. */
   let comparedFacts = "";
   /** No line ends between `position` and this offset. */
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** Compares three segments if size or times of the file changed: the first, the last, and another segment in turn. */
+  /** If the file's size or times changed, compares the first segment, the last, and another segment in turn. */
   const isUnchanged = async (): Promise<boolean> => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
@@ -65,7 +66,7 @@ export const openTail = async (path: string, name: string) => {
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   const hasIdentity = ({ dev, ino }: Identity): boolean => ino === identity.ino && dev === identity.dev;
-  /** Advances over the next lines. */
+  /** Takes the next lines, which the caller has read. */
   const take = (lines: Uint8Array): void => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
@@ -78,7 +79,6 @@ export const openTail = async (path: string, name: string) => {
 
   return {
     ...{ source, hasIdentity, take },
-    /** Returns the offset after the last taken line. */
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
     /** Returns the offset after the last complete line. */
@@ -106,7 +106,7 @@ export const openTail = async (path: string, name: string) => {
       wasRewritten ||= !(await isUnchanged());
       return wasRewritten;
     },
-    /** True if another file has its name. */
+    /** True if another file is at the path now. */
     isMoved: async (): Promise<boolean> => !hasIdentity((await readIdentity(path)) ?? identity),
   };
 };

@@ -57,7 +57,7 @@ type Member = Pick<
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
 > & { readonly offset: number };
 
-/** Returns the members by name, or why the list cannot be read. */
+/** Returns the members by name, or the reason why the list cannot be read. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
   const members = new Map<string, Member>();
   try {
@@ -100,11 +100,11 @@ class ZipReader extends RandomAccessReader {
   }
 }
 
-/** A member's local header: its length without name and extra fields, and its first bytes. */
+/** Bytes of a member's local header, without its name and extra fields. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-/** Returns the content of a member, or why it cannot be read. */
+/** Returns the content of a member, or the reason why the member cannot be read. */
 const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   const { generalPurposeBitFlag, uncompressedSize, compressedSize, offset } = member;
   if ((generalPurposeBitFlag & 1) === 1) return "it is encrypted";
@@ -132,7 +132,7 @@ const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
 };
 
 const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
-  // 0: stored, 8: deflate, 93: zstd.
+  // Method 0 is stored, 8 is deflate, 93 is zstd.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

@@ -1,16 +1,16 @@
-/** Decompresses zstd in memory, with Node's decoder if there is one, because it is twice as fast. */
+/** Decompresses zstd in memory. If Node has a decoder, prefers it to fzstd, which takes twice as long. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The content, or the window to decompress it, is larger than allowed. */
+/** The content, or the window that its decompression needs, is larger than allowed. */
 export class ContentTooLarge extends Error {}
 
 export const formatExcess = (length: number): string => `it decompresses to more than its declared ${length} bytes`;
 
-/** Bytes of the largest window, as by default in zstd's decoder. */
+/** Maximum bytes of a window, as by default in zstd's decoder. */
 const maxWindow = 2 ** 27;
 
 /** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; an Error of the decoder */
@@ -30,7 +30,7 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   return Buffer.concat(pieces);
 };
 
-/** Returns the frames with data. Checks all headers first, because a decoder allocates the memory that they claim. */
+/** Returns the frames with data. Checks all headers first, because decoders allocate the memory that headers claim. */
 const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
   const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
@@ -63,9 +63,8 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
   return frames;
 };
 
-/** Returns undefined if this Node has no decoder. */
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // The types of the oldest supported Node lack this function. It does not accept a maximum of 0.
+  // The types of the oldest supported Node lack this function, which needs a maximum above 0.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

@@ -1,4 +1,4 @@
-/** Access to the local service: its own key or a key of the store, and no web pages of other origins. */
+/** Checks access to the local service: by its own key or a key of the store, and not from pages of other origins. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -35,7 +35,7 @@ const hostName = (host: string): string => {
 };
 
 const keyTitle = "the key of the local service";
-/** Time to wait for another service that is creating the key. */
+/** Maximum time to wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (

@@ -58,7 +58,7 @@ export const createApp = (options: AppOptions) => {
     });
     await next();
   });
-  // Load balancers request these without a credential, so the answers contain nothing but the state.
+  // Load balancers request these paths without a credential, so the answers contain only the state.
   app.get("/healthz", ({ var: { exchange } }) => {
     exchange.operation = "health";
     return answerState(200, "up");
@@ -87,7 +87,7 @@ export const createApp = (options: AppOptions) => {
         const caller = await authenticate(req.header("authorization"), endpoint);
         exchange.key = caller.name ?? null;
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
-        // An echoed key tells the client that it may resend the request.
+        // An echoed key tells the client that resending is safe.
         if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
         const request = { caller, parameters: req.param(), idempotencyKey };
         if (method === "GET") return respond(200, (await answer({ ...request, bytes: undefined })).body);
@@ -125,7 +125,7 @@ const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
     .finally(() => timeout.abort());
 };
 
-/** Of the 5xx answers, only a 503 with `Retry-After` says that nothing was stored. */
+/** Converts an error to an answer. Only a 503 with `Retry-After` says that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

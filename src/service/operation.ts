@@ -1,4 +1,4 @@
-/** An operation of the interface: validates a request, then answers it. Each operation has a format of errors. */
+/** Operations of the interface. Each validates and answers requests, and has its own format of errors. */
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
@@ -90,7 +90,7 @@ const maxParsedValues = 2 ** 22;
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
-  // Fewer bytes cannot contain more values.
+  // Each value needs a byte, so fewer bytes need no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
@@ -132,7 +132,7 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** An answer repeats an invalid value of up to this many characters of JSON. It has null for a longer value. */
+/** Maximum characters of JSON of an invalid value in an answer. Longer values are null. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null): unknown =>

@@ -12,7 +12,7 @@ import { toBuffer } from "../json/walk.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Lists the models that were logged to (interface 4.2). The project header has no effect: it is for usage tracking. */
+/** Lists the models that were logged to (interface 4.2). The project header tracks usage, so it has no effect. */
 export const modelsOperation = (store: Store): Operation =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -31,8 +31,8 @@ export const catalogOperations = (dataDir: string): readonly Operation[] => [
 ];
 
 /**
- * Reads a call (interface 4.3): a logged trajectory as a conversation. Its values keep their bytes.
- * Assumed: for a call that does not exist, the member `call` of the answer is null.
+ * Reads a logged trajectory as a call with a conversation (interface 4.3). Values keep their bytes.
+ * Assumed: for a missing call, the member `call` of the answer is null.
  */
 export const callOperation = (store: Store): Operation =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {

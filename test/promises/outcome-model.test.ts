@@ -48,7 +48,7 @@ class Service {
         this.tries++;
         return this.#answer(this.script.shift() ?? "logged", { text: Buffer.concat(chunks).toString(), key });
       },
-      target: () => ({ method: "POST", url: "", headers: [] }),
+      describeRequest: () => ({ method: "POST", url: "", headers: [] }),
       retryBudget: () => ({ wait: async () => true }),
       close: async () => undefined,
     };

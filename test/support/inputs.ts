@@ -150,7 +150,7 @@ export const keepingClient = (
       bodies.push(whole);
       return await answer(whole, bodies.length);
     },
-    target: () => ({ method: "POST", url: "", headers: [] }),
+    describeRequest: () => ({ method: "POST", url: "", headers: [] }),
     retryBudget: () => ({ wait: async () => true }),
     close: async () => undefined,
   };

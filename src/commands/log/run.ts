@@ -160,7 +160,7 @@ const findPlanTarget = async ({ context, settings, typed, compress }: LogRun) =>
   const { logTrajectories } = await import("../../contract/log.ts");
   const client = await connect.openClient(context, settings);
   const headers = compress === undefined ? {} : { "Content-Encoding": compress };
-  const target = client.target(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
+  const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };

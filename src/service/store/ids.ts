@@ -7,7 +7,7 @@ export interface TrajectorySpan extends Span {
 }
 
 export const idBytes = 16;
-/** Counter values in a millisecond (RFC 9562, 6.2, method 1: 12 bits). */
+/** Ids per millisecond, by a counter of 12 bits (RFC 9562, 6.2, method 1). */
 export const idsPerMs = 4096;
 const timeBytes = 6;
 /** Offset of the random end of an id. All calls of a request have the same end. */
@@ -25,7 +25,7 @@ export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, t
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** Returns the time of the last of `count` ids, ahead of the clock if the counter overflows (RFC 9562, 6.2). */
+/** Returns the time of the last of `count` ids. If the counter overflows, it is ahead of the clock (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
@@ -46,9 +46,9 @@ export const parseId = (text: string): Buffer | undefined =>
 
 /** Bytes of a stored piece of a body. The last piece can be shorter. */
 export const pieceBytes = 2 ** 20;
-/** The number of the first piece with spans. A body has fewer pieces, because JavaScript limits strings to 512 MiB. */
+/** The number of the first piece with spans. Strings are limited to 512 MiB, so a body has at most 512 pieces. */
 export const firstSpanPiece = 2 ** 10;
-/** Bytes of a span: group, position in the group, start and end; 32 bits each, little endian. */
+/** Bytes of a span, which is four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;
 
 export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {

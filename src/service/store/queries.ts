@@ -1,10 +1,10 @@
-/** Queries of the store: requests, calls, models and keys. */
+/** Queries the store for requests, calls, models and keys. */
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** Finds a request by the unique end of its ids. */
+/** Finds a call's request. All ids of a request have the same unique end. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
@@ -16,7 +16,7 @@ const readBodySql = `
 
 const pageRows = 10_000;
 
-export const storeQueries = (database: Database) => ({
+export const createQueries = (database: Database) => ({
   async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
     const [row] = await database.query(sql, [project, key]);
@@ -73,7 +73,7 @@ export const storeQueries = (database: Database) => ({
     }
   },
 
-  /** Returns the logged models of some projects, or of all if `projects` is undefined. `created`: Unix seconds. */
+  /** Returns the logged models of some projects, or of all if `projects` is undefined. `created` is Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
@@ -131,11 +131,12 @@ export type StoredKey = ReturnType<typeof toStoredKey>;
 const toStoredKey = (row: Row) => ({
   name: row.text("name"),
   digest: row.bytes("digest"),
-  /** Empty for all projects. */
+  /** If empty, the key is valid for all projects. */
   projects: parseStrings(row.text("projects")),
   uses: parseStrings(row.text("uses")),
-  /** Both in milliseconds since 1970. `revoked` is undefined while the key is valid. */
+  /** Milliseconds since 1970. */
   created: row.integer("created"),
+  /** Milliseconds since 1970; undefined while the key is valid. */
   revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
 });
 

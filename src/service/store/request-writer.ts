@@ -1,4 +1,4 @@
-/** Writes requests: waiting requests share a transaction, and each is stored once, whichever process stores it. */
+/** Writes requests. Waiting requests share a transaction. Several processes store a request only once. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
@@ -73,7 +73,7 @@ const saveBatch = async (database: Database, file: TitledFile, batch: readonly W
     const saved = await saveInTransaction(database, file, batch);
     for (const [at, one] of saved.entries()) batch[at]?.resolve(one);
   } catch (thrown) {
-    // Nothing was saved. A fault of one request must not fail the others.
+    // Nothing was saved. Retries each request alone, so that a fault of one does not fail all.
     if (batch.length > 1 && thrown instanceof Failure && thrown.code === "storage") {
       for (const one of batch) await saveBatch(database, file, [one]);
     } else for (const one of batch) one.reject(thrown);
@@ -147,7 +147,7 @@ const tuples = (rows: number, columns: number): string =>
 const requestColumns = "id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls";
 
 const requestRows = (batch: readonly WaitingRequest[]): readonly InsertedRow[] => {
-  // A fixed order of keys, because two transactions would otherwise wait for each other.
+  // Without an order of keys, two transactions could wait for each other.
   const keyOf = ({ request: { project, idempotency } }: WaitingRequest) => `${project}\n${idempotency?.key ?? ""}`;
   const ordered = batch.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   return ordered.map(({ id, request }): InsertedRow => {
@@ -173,7 +173,7 @@ const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
 const groupRows = ({ id, request }: WaitingRequest): readonly InsertedRow[] =>
   Array.from(request.otherGroupKeys, ([position, rest]): InsertedRow => [id, position, rest]);
 
-/** The limits of a statement. Memory holds three copies of its values. */
+/** The limits of a statement, whose values are three times in memory. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 

@@ -5,7 +5,7 @@ import * as db from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { isDatabaseUrl } from "../../files.ts";
 import { idTimeMs, lastIdMs } from "./ids.ts";
-import { storeQueries } from "./queries.ts";
+import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
 export type { StoredKey } from "./queries.ts";
@@ -57,9 +57,9 @@ const storeSchema: db.DatabaseSchema = {
 
 export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocation | undefined }>;
 
-/** Short, because clients of the service retry. */
+/** A short wait is enough, because clients of the service retry. */
 const maxServerWaitMs = 5000;
-/** Enough for commits of 50 processes at once. */
+/** Enough for commits of 50 processes at the same time. */
 const maxLockMs = 30_000;
 
 /** A saved request is on disk. Each method throws a Failure if the store cannot be used. */
@@ -81,7 +81,7 @@ export const openStore = async (
     return {
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, { file, newestMs }),
-      ...storeQueries(database),
+      ...createQueries(database),
       check: async (): Promise<void> => {
         if (!database.isUnchanged()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
