@@ -14,12 +14,12 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   readonly elapsed: () => number;
   /** True if another run sent a group with this dedup key. An open group with the key is then complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for each group that becomes invalid for another reason before its end. */
+  /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
   readonly onInvalid: () => void;
   readonly onComplete: (group: number) => void;
 }
 
-/** An open group, with its digest so far. `changedAt`: monotonic milliseconds of its last part. */
+/** An open group, with a digest of its parts. `changedAt` is the time of the last part in monotonic milliseconds. */
 type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
@@ -99,7 +99,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   });
   return {
     take: grouping.groupParts,
-    /** The open groups, longest idle first. */
     get incomplete(): readonly number[] {
       return Array.from(open.values(), ({ group }) => group);
     },

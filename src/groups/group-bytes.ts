@@ -77,7 +77,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line, with all trajectories or those at `positions`. @throws Failure `input-changed` */
+/** Reads a valid group as a line, with the trajectories at `positions` or all. @throws Failure `input-changed` */
 export const composeGroup = (
   dataset: IndexedGroups,
   group: number,
@@ -107,13 +107,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists the trajectories of a group, or the part itself if it is not a group; none if the bytes are not JSON. */
+/** Lists the trajectories of a group, or a part that is a trajectory. Returns nothing for bytes that are not JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-/** Finds the bytes of the trajectories of a part; all bytes unless the part is a group. */
+/** Finds the spans of a group's trajectories; for another part, the span of all bytes. */
 export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 
@@ -146,7 +146,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number): Buffer =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-/** Reads the rewards of valid groups in order, NaN if missing. @throws Failure `input-changed`; the signal's reason */
+/** Yields the rewards (NaN if missing) of valid groups. @throws Failure `input-changed`; the signal's reason */
 export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();

@@ -1,4 +1,4 @@
-/** Metrics of whole groups: added after the last trajectory, subtracted if a group is invalid or refused. */
+/** Adds complete groups to the metrics, and subtracts groups that are invalid or refused. */
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
@@ -49,7 +49,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
   const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** The bounds of the rewards without the lowest and the highest 1%, which are at least one reward each. */
+  /** The bounds of the rewards without the lowest 1% and the highest 1%, each at least one reward. */
   const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {

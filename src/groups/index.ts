@@ -1,4 +1,4 @@
-/** Groups of trajectories: index, metrics, bytes, positions, selections. */
+/** Reads groups of trajectories, and finds their metrics, bytes, positions and problems. */
 import type { Dataset } from "./read-dataset.ts";
 import type { SelectOptions } from "./select/selected-dataset.ts";
 
@@ -48,6 +48,6 @@ export const searchGroups = async (...args: Parameters<Search>): Promise<void> =
   await (await import("./select/select-groups.ts")).searchGroups(...args);
 type Search = typeof import("./select/select-groups.ts").searchGroups;
 
-/** Selects groups of a dataset; closing the result closes both. @throws Failure `invalid-filter`, `input-changed`; … */
+/** Selects groups of a dataset. Closing the result closes both datasets. @throws as `searchGroups` */
 export const selectDataset = async (dataset: Dataset, options: SelectOptions): Promise<Dataset> =>
   await (await import("./select/selected-dataset.ts")).selectDataset(dataset, options);

@@ -34,7 +34,7 @@ export interface SourceOptions {
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly host: Host;
-  /** Paths; `-` or none is standard input. */
+  /** Paths; `-` or an empty list is standard input. */
   readonly files: readonly string[];
   readonly maxUnpackedBytes: number;
   /** True to read the other inputs if an input cannot be opened. */
@@ -42,7 +42,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly foreign: FormatOptions;
   /** How URLs are fetched. Default: a URL is read as the name of a file. */
   readonly remote?: inputs.RemoteAccess | undefined;
-  /** Called when all inputs are open, before they are read. Its exceptions end the run. */
+  /** Called when all inputs are open, before any input is read. An exception of the callback ends the run. */
   readonly onOpened: () => void;
 }
 
@@ -50,7 +50,7 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
 >;
 
-/** All parsed input: its index, the metrics of valid groups, and problems. Must be closed. */
+/** All parsed input, with an index, the metrics of valid groups, and problems. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
   /** Keys in the input's requests that the interface does not have; copied into every request. */
@@ -166,7 +166,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-/** Sets the digests of composed parts to those of their original records. */
+/** Sets the digests of composed parts to the digests of the original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));

@@ -1,4 +1,4 @@
-/** Reads the body of a request from the input in chunks, compares it with the checksums, and compresses it. */
+/** Reads the body of a request in chunks, compares its parts with their checksums, and compresses the body. */
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
@@ -7,7 +7,7 @@ import { inputChanged } from "../input/index.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
-/** Large enough for few writes, and small enough for the processor's cache. */
+/** This size needs few writes, and fits in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
@@ -19,7 +19,7 @@ const readCostBytes = 2 ** 15;
 
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
-/** Yields chunks, each valid until the next. Checks a part before its last chunk. @throws Failure `input-changed` */
+/** Yields chunks, valid until the next chunk. Checks a part before its last chunk. @throws Failure `input-changed` */
 export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
@@ -138,7 +138,7 @@ const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as co
 const maxPieceBytes = 2 ** 18;
 
 export const openCompressor = (compression: Compression): Transform => {
-  // Node 22.15, 23.8 and newer have zstd. The types are those of the oldest supported Node.
+  // Node 22.15, 23.8 and newer have zstd, but the types are of the oldest supported Node.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
   if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);
@@ -147,7 +147,7 @@ export const openCompressor = (compression: Compression): Transform => {
 
 /** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // Each chunk reuses the memory of the chunk before.
+  // Copies each chunk, because the next chunk reuses the memory.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -67,7 +67,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may now accept a size that it refused before, so `--one-request` tries it.
+    // The service may now accept a size that it refused before, so `--one-request` tries this size again.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
@@ -165,7 +165,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */
+/** Sets the outcomes that earlier runs recorded for groups, and returns the unknown requests to resend. */
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   const { problems } = dataset;

@@ -62,7 +62,7 @@ interface LogCounts {
   readonly notSent: number;
   readonly unknown: number;
   readonly requests: number;
-  /** True if a ledger has what was logged, so that a rerun continues. */
+  /** True if a ledger records the logged groups, so that a rerun skips these groups. */
   readonly ledger: boolean;
   /** The options that find the ledger and the service. */
   readonly ledgerArgs: readonly string[];

@@ -1,4 +1,4 @@
-/** The outcome of each group of a run, one byte per group. */
+/** Stores the outcome of each group of a run in a byte. */
 import { Column, type Groups } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;

@@ -50,8 +50,8 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /**
- * Handles another refusal. Rejects the groups that the reply names. A single group is rejected, or stops the run.
- * If a problem of a rejected group has no location, the problem gets the location of the group.
+ * Handles a refusal other than 413. Rejects the groups that the reply names. A single group is rejected, or stops the
+ * run. If a problem of a rejected group has no location, the problem gets the location of the group.
  */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
@@ -119,7 +119,7 @@ const locateProblems = async (
   return problems;
 };
 
-/** Opens a locator of items in the input. It returns undefined if the request has no such group. */
+/** Opens a locator of items in the input. The locator returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {
@@ -137,7 +137,7 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   };
 };
 
-/** Removes names of types, which services put between keys: `messages_and_choices.0.UserMessage.content`. */
+/** Removes names of types, which services put between keys, as in `messages_and_choices.0.UserMessage.content`. */
 const matchPath = (whole: unknown, path: Path): Path => {
   let inner = whole;
   return path.flatMap((part, at) => {

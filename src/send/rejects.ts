@@ -25,10 +25,10 @@ interface RejectsOptions {
 export const openRejects = (dataset: grouping.Dataset, { path, written, redact }: RejectsOptions) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
-  // It is unknown who may read the data of a pipe, so its rejects are private.
+  // Rejects of a pipe are private, because rollcall does not know who may read the pipe's data.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files with exactly these groups as written by rollcall. `convert` writes files without a record. */
+  /** Records files with exactly these groups as written by rollcall, because `convert` does not record its files. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -69,7 +69,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
 
 const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, getErrorCode(thrown), thrown);
 
-/** The name that the ledger stores a file's digest under before the file is written. */
+/** The name under which the ledger stores a file's digest before rollcall writes the file. */
 const pendingName = (path: string): string => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {
@@ -82,7 +82,7 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-/** Replaces a file, so that it is complete at any time. `isBegun`: keeps the content, which this run wrote. */
+/** Replaces a file, which is complete at any time. With `isBegun`, keeps the content that this run wrote. */
 const replaceFile = async (
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
@@ -182,7 +182,7 @@ interface CopiedPiece {
   readonly record?: OriginRecord;
 }
 
-/** Yields a group: its lines, or all parts joined on one line. `part` is the part that begins in the bytes. */
+/** Yields the lines of a group, or all parts joined on one line. `part` is the part that begins in the bytes. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },
@@ -202,7 +202,7 @@ async function* copyParts(
   }
 }
 
-/** True if another file has the `group_id` too, so that the lines of both groups would be read as one group. */
+/** True if another file has the same `group_id`, so that the lines of both groups would be read as one group. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { keys, window }: { readonly keys: Map<string, Source>; readonly window: grouping.ReadWindow },

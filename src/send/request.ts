@@ -10,7 +10,7 @@ import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
 
-/** A request is attempted again after `not-sent` and `not-processed`, after `unknown` only if it can be resent. */
+/** A request is attempted again after `not-sent` and `not-processed`, and after `unknown` if `canResend`. */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
 /** Returns the outcome of an attempt (guarantees.md). A status decides the outcome, even if sending failed. */
@@ -148,7 +148,7 @@ const attemptOnce = async (
 /** How long the request in flight may take after a signal (guarantees.md). */
 export const graceMs = 5000;
 
-/** Opens a signal that aborts `graceMs` after the first signal, or at once at the second. */
+/** Opens a signal that aborts `graceMs` after the first signal, or at once at the second signal. */
 const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;

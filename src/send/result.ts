@@ -1,4 +1,4 @@
-/** The result of a run of `log` or `check`. */
+/** Describes the result of a run of `log` or `check`. */
 import { toFileLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -11,15 +11,16 @@ import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } fro
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 export interface LogResult extends ReturnType<typeof toDatasetFacts> {
-  /** `not_sent`: the run failed, no group is logged or unknown, and the service refused no group. */
+  /** With `not_sent`, the run failed, no group is logged or unknown, and the service refused no group. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
   readonly split: string | undefined;
   readonly batch: string | undefined;
-  /** Attempted requests, or planned requests in a dry run, and the bytes of their bodies. */
+  /** Attempted requests; in a dry run, planned requests. */
   readonly requests: number;
+  /** The bytes of the bodies of `requests`. */
   readonly bytes: number;
-  /** `key`: the `Idempotency-Key`; null for a request without a key, or with another key in every run. */
+  /** `key` is the `Idempotency-Key`; null for a request without a key, or with a new key in every run. */
   readonly planned: readonly { readonly groups: number; readonly bytes: number; readonly key: string | null }[];
   readonly sent: SendResult;
   readonly groups: OutcomeCounts;
@@ -103,7 +104,7 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-/** Returns the failure of a run. Unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
+/** Returns the gravest failure: an unknown outcome, then a signal, then a partial log, then the end of the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { problems, unknown } = sent;

@@ -1,4 +1,4 @@
-/** The progress of sending, the replies of the service, and how sending ended. */
+/** Describes the progress and the result of sending, and reads the replies of the service. */
 import type { Retry } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
@@ -7,10 +7,10 @@ import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Requests that ended with any outcome, and all requests. */
+  /** Requests that ended with any outcome, out of `of` requests. */
   readonly requests: number;
   readonly of: number;
-  /** Bytes that are logged or on their way, and all bytes. */
+  /** Bytes that are logged or on their way, out of `ofBytes` bytes. */
   readonly bytes: number;
   readonly ofBytes: number;
   readonly groups: number;
@@ -32,7 +32,7 @@ export interface SendResult {
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
-  /** Attempted requests, and the bytes of their bodies. */
+  /** The number of attempted requests, whose bodies have `triedBytes` bytes. */
   readonly tried: number;
   readonly triedBytes: number;
   readonly of: number;

@@ -1,4 +1,4 @@
-/** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
+/** Computes metrics of trajectories (metrics.md), which are exact in any order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -6,7 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** One bit per kind of training data of a part. The next bit is set if a trajectory lacks the data but needs it. */
+/** One bit per kind of training data of a part. The next higher bit is set if a trajectory lacks data that it needs. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */
@@ -25,7 +25,7 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** Choices, and trajectories with a choice. `of`: all trajectories that `addMeasured` added. */
+  /** Counts choices, and `trajectories` with a choice. `of` counts all trajectories that `addMeasured` added. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Adds a trajectory whose choices are not counted. */

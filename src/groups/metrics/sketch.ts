@@ -1,4 +1,4 @@
-/** Distributions in bounded memory, merged in any order. */
+/** Collects distributions in bounded memory, and merges distributions in any order. */
 
 const maxExactValues = 512;
 
@@ -10,8 +10,9 @@ export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  /** Running mean and sum of squared distances, for display only. */
+  /** The running mean, for display only. */
   mean: -0,
+  /** The running sum of squared distances from the mean, for display only. */
   squares: -0,
   /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
@@ -59,7 +60,7 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range of rounded values; 0 if they are exact. No range contains a multiple of it. */
+/** Returns the width of the widest range of rounded values; 0 for exact values. No range contains its multiples. */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -86,7 +87,7 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns the median of ascending weights; 0 if there are none. */
+/** Returns the median of ascending weights; 0 without weights. */
 export const median = (weights: readonly Weight[]): number => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];

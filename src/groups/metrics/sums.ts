@@ -1,4 +1,4 @@
-/** Sums of doubles, exact and rounded once, and deviations. The order of the doubles does not matter. */
+/** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
 
 /** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
 const limbCount = 66;
@@ -72,7 +72,7 @@ const toUnits = (limbs: Float64Array): bigint => {
   return units;
 };
 
-/** Leading bits that are rounded to a double. The last of them is set if any lower bit is set. */
+/** The number of leading bits that are rounded to a double. The last leading bit is set if any lower bit is set. */
 const roundedBits = 64;
 
 /** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
@@ -86,7 +86,7 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Returns minimum and maximum without NaN; infinities if empty. */
+/** Returns minimum and maximum without NaN; infinities without values. */
 export const findBounds = (values: ArrayLike<number>): { readonly least: number; readonly most: number } => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -97,7 +97,7 @@ export const findBounds = (values: ArrayLike<number>): { readonly least: number;
   return { least, most };
 };
 
-/** Returns mean, population standard deviation and bounds of finite doubles; zeros if empty. */
+/** Returns mean, population standard deviation and bounds of finite doubles; zeros without values. */
 export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = findBounds(values);
@@ -119,9 +119,9 @@ const sortNumbers = (values: Float64Array): Float64Array => {
   return values;
 };
 
-/** Returns the population standard deviation; 0 if empty. */
+/** Returns the population standard deviation; 0 without values. */
 export const standardDeviation = (values: ArrayLike<number>): number => {
-  // Sorted, so that the order does not matter. Halves, because the distance of two doubles can overflow.
+  // Sorts, so that the order does not matter. Divides by 2 first, because the difference of two doubles can overflow.
   const shares = sortNumbers(new Float64Array(values));
   const least = (shares[0] ?? 0) / 2;
   const range = (shares.at(-1) ?? 0) / 2 - least;

@@ -1,4 +1,4 @@
-/** Groups of parts. Groups grow, and their numbers never change. */
+/** Puts parts into groups. Groups grow, and the numbers of groups never change. */
 import { createHash } from "node:crypto";
 import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
@@ -91,7 +91,7 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
-  /** Returns the rewards of a group's parts, which are its trajectories if it is bare. */
+  /** Returns the rewards of a group's parts, which are trajectories if the group is bare. */
   rewardsOf(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
@@ -113,7 +113,7 @@ export class Groups {
     return sum;
   }
 
-  /** Returns the digest of the group's bytes; for a bare group, of its trajectories' digests. */
+  /** Returns the digest of the group's bytes; for a bare group, a digest of the trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
@@ -155,7 +155,7 @@ export interface GroupedPart {
   readonly isAdjacent: boolean;
 }
 
-/** Groups the parts of one input by adjacent `group_id`, or of all inputs by a key. */
+/** Groups adjacent parts of one input by `group_id`, or all parts of all inputs by a key. */
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
   /** Last parts of open groups, by key. */
   const lastParts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The index of all parts. A million parts take 50 MB. */
+/** Stores the index of all parts. A million parts take 50 MB. */
 import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
@@ -27,7 +27,7 @@ const newColumns = () => ({
   training: new Column("u8"),
   /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in the order of the parts; 0 if invalid. Cleared after the search for duplicates. */
+  /** One per trajectory, in the order of the parts; 0 in an invalid part. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
@@ -58,7 +58,7 @@ export class Parts {
   /** Adds a part. `hash` is the SHA-256 of its bytes; empty without digests. */
   push(part: Part, hash: Uint8Array): void {
     const { columns } = this;
-    // A loop takes ten times as long.
+    // A loop over the columns takes ten times as long.
     columns.source.push(part.source);
     columns.start.push(part.start);
     columns.length.push(part.length);

@@ -1,10 +1,10 @@
-/** The requests of the input: their splits and own keys must agree. */
+/** Compares the requests of the input, whose splits and own keys must agree. */
 import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** Keys of a request outside of the interface, by decoded name, with the original JSON. */
+/** Keys of a request that the interface does not define, by decoded name, with their original JSON. */
 export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
 
 interface RequestFacts {
@@ -26,7 +26,7 @@ export class Requests {
     return [...this.byContent.values()];
   }
 
-  /** Adds a request. Positions are computed only if its content is new. */
+  /** Adds a request. Locates the request only if no earlier request has the same content. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
@@ -44,7 +44,7 @@ export class Requests {
 
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
-/** Reports mixed shapes, and requests with another split or different own keys. @param location of a mix */
+/** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
 export const compareRequests = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
@@ -67,14 +67,14 @@ export const compareRequests = (
   if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
 };
 
-/** Compares values without white space between tokens. */
+/** Ignores white space between the tokens of values. */
 const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
   [...a.keys(), ...b.keys()].find((key) => {
     const [inA, inB] = [a.get(key), b.get(key)];
     return inA?.value !== inB?.value && stripWhiteSpace(inA?.value ?? "") !== stripWhiteSpace(inB?.value ?? "");
   });
 
-/** Returns the split that all inputs name; undefined unless all are requests that name it. */
+/** Returns the split that all requests name; undefined for different splits or input that is not requests. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
   const [split, ...others] = new Set(requests.different.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;

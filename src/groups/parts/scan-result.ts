@@ -1,4 +1,4 @@
-/** Results of scanning a source, and how they are merged. */
+/** Creates and merges the results of scanning sources. */
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally } from "../metrics/metrics.ts";

@@ -1,4 +1,4 @@
-/** Builds the dataset of a selection: its lines are composed from parts of the inputs. */
+/** Builds the dataset of a selection, whose lines are composed from parts of the inputs. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
@@ -75,7 +75,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
     if (lines === undefined) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
-    // The length of an uncut group is known without reading it.
+    // The length of an uncut group is known without reading the group.
     const isCut = partial.has(group);
     if (isCut) await setImmediate();
     lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
@@ -123,7 +123,7 @@ const createOrigin = (
       const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // The digest of a cut group depends on its record or its own digest, and on the selected positions.
+      // The digest of a cut group depends on its record or whole group, and on the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

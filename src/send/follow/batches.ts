@@ -6,10 +6,10 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** `isAfterError`: the group became complete after an error that stops the run, so it is not sent. */
+/** `isAfterError` is true if an error stopped the run before the group was complete, so the group is not sent. */
 export type CompletedGroup = { readonly group: number; readonly isAfterError: boolean };
 
-/** After a signal, each request is attempted once. `canBePartial`: the last request need not be full. */
+/** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
 type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: boolean };
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
@@ -20,7 +20,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   /** After a signal, the wait for another run is at most as long as the wait for a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const report = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
+  /** Complete groups that are not sent, or that another run sent with an unknown outcome, in order. */
   let pending: number[] = [];
   let refusedCount = 0;
   /** Monotonic milliseconds at which a group or a resend began to wait. */

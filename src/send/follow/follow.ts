@@ -41,7 +41,7 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   return await run().finally(async () => await runLedger.close());
 };
 
-/** Maximum time between polls, because not every file system reports changes. */
+/** Maximum time between polls, which are needed because not every file system reports changes. */
 const pollIntervalMs = 250;
 
 /** How long a renamed file must be quiet, because writers switch to the new file late. */
