@@ -11,7 +11,7 @@ export const finalizeGroup = async (dataset: IndexedGroups, group: number): Prom
   else await subtractParts(dataset, group);
 };
 
-/** Subtracts groups that the service refused. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
   for (const group of refused) {
     await subtractParts(dataset, group);

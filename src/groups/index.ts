@@ -48,6 +48,6 @@ export const searchGroups = async (...args: Parameters<Search>): Promise<void> =
   await (await import("./select/select-groups.ts")).searchGroups(...args);
 type Search = typeof import("./select/select-groups.ts").searchGroups;
 
-/** Selects groups of a dataset. Closing the result closes both datasets. @throws as `searchGroups` */
+/** Closing the result closes both datasets. @throws as `searchGroups` */
 export const selectDataset = async (dataset: Dataset, options: SelectOptions): Promise<Dataset> =>
   await (await import("./select/selected-dataset.ts")).selectDataset(dataset, options);

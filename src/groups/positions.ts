@@ -21,7 +21,7 @@ export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPar
   return { source, part };
 };
 
-/** Reads the first bytes of a part. @throws Failure `input-changed` if the source has become shorter */
+/** @throws Failure `input-changed` if the source has become shorter */
 export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
   const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
   if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);

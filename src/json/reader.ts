@@ -114,7 +114,6 @@ const keyUses = { leaf: 1, shapeText: 2 };
 export class JsonReader {
   readonly #exports: KernelExports;
   readonly #input: number;
-  /** Views of the kernel's memory. */
   #bytes = Buffer.alloc(0);
   #words = new Int32Array();
   #resultStart = 0;
@@ -141,7 +140,6 @@ export class JsonReader {
     }
   }
 
-  /** The size of the kernel's memory in bytes. */
   get size(): number {
     return this.#bytes.length;
   }

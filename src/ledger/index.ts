@@ -24,7 +24,7 @@ export const openExistingLedger = async (
 ): Promise<Ledger | undefined> =>
   await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
 
-/** Opens the ledger of a run. @throws Failure `ledger-missing`; as `openDatabase` */
+/** @throws Failure `ledger-missing`; as `openDatabase` */
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (options, target) =>
   await (await import("./run-ledger.ts")).openRunLedger(options, target);
 

@@ -167,7 +167,6 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
   };
   return {
     destinationFacts: await readFacts(database, [destination, account]),
-    /** Makes requests in flight of dead runs unknown. */
     async recover(): Promise<void> {
       const row = await findRow();
       if (row !== undefined) await writer.recover(row);
@@ -178,13 +177,12 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
       if (row === undefined) return;
       yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs claim. */
+    /** Returns the request's id, or the dedup keys of groups that other runs claim. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const recorded = await writer.recordRequest(row, entry);
       return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
     },
-    /** Records another attempt; false if somebody resolved the request, or if another run retries it or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
     recordOutcome: async (id: string, outcome: RecordedOutcome) =>
       await writer.recordOutcome(entries.parseId(id), outcome),

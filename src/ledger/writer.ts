@@ -16,7 +16,6 @@ import * as entries from "./entries.ts";
 
 export interface NewEntry {
   readonly dedupKeys: Uint8Array;
-  /** The `Idempotency-Key`; empty for a request without a key. */
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
@@ -45,7 +44,7 @@ export interface Writer {
   acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
   recover(scope?: number): Promise<void>;
-  /** Records a request, and returns its row; or returns the dedup keys of groups that other runs claim. */
+  /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;

@@ -43,7 +43,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
 
   return {
     countLines: () => reader.countLines(),
-    /** Checks that both files can be written. @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
+    /** @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
       try {
         await adopt(rejected);
@@ -56,7 +56,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
         if (isNeeded) throw thrown.withDetails({ unsent: true });
       }
     },
-    /** Adds groups to both files. @throws Failure `rejects-exist`, `rejects-unwritable` */
+    /** @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]): Promise<void> {
       if (rejected.length === 0) return;
       const isBegun = reader.countLines() > 0;

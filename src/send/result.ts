@@ -18,7 +18,6 @@ export interface LogResult extends ReturnType<typeof toDatasetFacts> {
   readonly batch: string | undefined;
   /** Attempted requests; in a dry run, planned requests. */
   readonly requests: number;
-  /** The bytes of the bodies of `requests`. */
   readonly bytes: number;
   /** `key` is the `Idempotency-Key`; null for a request without a key, or with a new key in every run. */
   readonly planned: readonly { readonly groups: number; readonly bytes: number; readonly key: string | null }[];

@@ -32,7 +32,7 @@ export interface SendResult {
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
-  /** The number of attempted requests, whose bodies have `triedBytes` bytes. */
+  /** Attempted requests. */
   readonly tried: number;
   readonly triedBytes: number;
   readonly of: number;

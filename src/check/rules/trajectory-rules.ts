@@ -15,7 +15,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Returns advice, or a name to suggest; undefined if there is none. Called only for stored problems. */
+/** Returns advice, or a name to suggest. Called only for stored problems. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';

@@ -15,7 +15,6 @@ export const newSum = () => ({
   limbs: new Float64Array(limbCount),
   /** Additions since the limbs were emptied. */
   added: 0,
-  /** The number of doubles. */
   count: 0,
 });
 
@@ -23,7 +22,6 @@ export type ExactSum = ReturnType<typeof newSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Adds or subtracts a finite double. */
 export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void => {
   sum.count += sign;
   if (++sum.added > maxAdded) emptyLimbs(sum);

@@ -74,7 +74,7 @@ export class Groups {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
-  /** True if a group has a key. Only such a group can have several parts. */
+  /** Only a group with a key can have several parts. */
   isKeyed(group: number): boolean {
     return (this.#flags.at(group) & keyedBit) !== 0;
   }

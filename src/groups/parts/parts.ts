@@ -44,7 +44,6 @@ export class Parts {
   /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
-  /** Fingerprints of trajectories. The trajectories of a part are adjacent. */
   readonly fingerprints = this.columns.fingerprint;
 
   constructor(hasDigests = true) {

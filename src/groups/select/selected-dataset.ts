@@ -15,7 +15,7 @@ export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgr
   readonly choosing: Selection;
 }
 
-/** Selects groups of a dataset. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
