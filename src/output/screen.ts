@@ -105,7 +105,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     };
     if (canPage && isPaged) {
       const { printPaged } = await import("./pager.ts");
-      const onMissing = (pager: string) => notice(`cannot start the pager ${pager} (set PAGER to another one)`);
+      const onMissing = (pager: string) => notice(`cannot start the pager ${pager} (set PAGER to another pager)`);
       isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output, onMissing }));
     } else await writePieces(output, cleanPieces());
   };

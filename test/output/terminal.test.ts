@@ -173,7 +173,7 @@ describe("rollcall on a terminal", () => {
   it("prints a note and the complete list if the pager cannot be started", { tags: "slow" }, async () => {
     const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER: "no-such-pager -x" } });
     expect(code).toBe(0);
-    expect(lines).toContain("note: cannot start the pager no-such-pager (set PAGER to another one)");
+    expect(lines).toContain("note: cannot start the pager no-such-pager (set PAGER to another pager)");
     expect(lines).toEqual(expect.arrayContaining([...omitted]));
     expect(lines).toHaveLength(53);
   });

@@ -326,7 +326,7 @@ export const trainingRules = {
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,
     advice: "remove the secret before you log the file, and revoke it, because readers of the trajectories can use it",
-    why: "Agents can read secrets in files and environment variables, which then appear in their trajectories. rollcall looks for the key formats of well-known services and never prints what it finds.",
+    why: "Secrets that an agent reads in files and environment variables appear in its trajectories. rollcall looks for the key formats of well-known services and never prints what it finds.",
     example: messages(question, `{"role":"assistant","content":"export KEY=${key}"}`),
   }),
 };

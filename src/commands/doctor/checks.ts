@@ -26,7 +26,6 @@ interface CheckContext {
   readonly context: Context;
   readonly settings: config.Settings | undefined;
   readonly isOffline: boolean;
-  /** Maximum time without bytes from a service. */
   readonly silenceMs: number;
 }
 

@@ -100,7 +100,7 @@ const builtInWhy = "The profile `local` uses the local service, which has its ow
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
   "`auth login` tests a key by reading from the service. It saves an untested key if no read can test the key, or if the service is unreachable. If the service is unreachable, a saved key for another URL stays.";
-const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
+const exposedWhy = "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [
   ruleTopic("insecure-permissions", "warning", looseModeWhy, () =>

@@ -294,8 +294,8 @@ const documents: s.Outputs = {
   "config get": ["one setting", setting],
   "config path": ["the path of the settings file", object({ settings: text })],
   "config export": ["the settings of a profile by name, for config import", s.named(s.anything)],
-  "profile list": ["the profiles that are saved", ...listDocument("profiles", profile)],
-  "profile use": ["the profile that is used by default", object({ profile: text })],
+  "profile list": ["the saved profiles", ...listDocument("profiles", profile)],
+  "profile use": ["the default profile", object({ profile: text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
   "profile rename": ["the old and new name of the profile, and its account", renamed],
   "serve keys add": ["a new key of the local service, which is never shown again", addedKey],
@@ -334,7 +334,7 @@ export const checkFields = (command: string, fields: readonly string[]): void =>
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 
-/** Returns the schema of a line of `-o jsonl`. Default: the schema of the document. */
+/** Default: the schema of the document. */
 export const lineSchema = (output: Output) => {
   const { name, line } = output;
   if (line === undefined) return documentSchema(output);

@@ -97,7 +97,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   else {
     void firstRequest.then(browser.close);
     void Promise.race([firstRequest.then(() => false), browser.failed.then(() => true)]).then((hasFailed) => {
-      if (hasFailed && !host.signal.aborted) screen.notice("cannot start a browser; open the URL in one");
+      if (hasFailed && !host.signal.aborted) screen.notice("cannot start a browser; open the URL yourself");
     });
   }
   return browser;
