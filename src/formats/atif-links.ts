@@ -50,7 +50,7 @@ export const openLinks = (run: FormatRun) => {
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
-  /** Returns files that a reference can mean: the file at its path, and the only file below the folder with an id. */
+  /** Returns the file at a reference's path and, for each id, the only file below the folder with this id. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
@@ -103,6 +103,6 @@ export const openLinks = (run: FormatRun) => {
   };
 };
 
-/** Keeps only the file's name of a path out of the folder, because such a path is of the machine that wrote it. */
+/** Shortens a path out of the folder to the file's name, because such a path is from another machine. */
 const toLocalPath = (path: string): string =>
   isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;

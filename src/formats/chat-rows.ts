@@ -94,7 +94,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): stri
   return undefined;
 };
 
-/** Returns a part of the group key, because policies of different steps answer the same prompt. */
+/** Returns a part of the group key, because the policy changes with each step. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
 /** Returns a digest that does not depend on the spelling of values. */

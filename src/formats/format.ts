@@ -65,7 +65,7 @@ export interface FormatRun {
   leaveOut(value: Value, reason: string): void;
   /** Tells the receipt that a value is not copied, because it identifies or repeats the value at the path `to`. */
   repeat(value: Value | undefined, to: string): void;
-  /** Leaves a value out, notes it, and returns an empty list. @param subject a noun phrase */
+  /** Leaves a value out with a note, and returns an empty list. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
 

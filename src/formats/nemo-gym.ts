@@ -1,4 +1,4 @@
-/** Rollouts of NeMo Gym: one per line, with a prompt and a response of the Responses API, and values of a verifier. */
+/** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";

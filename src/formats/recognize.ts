@@ -30,7 +30,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Returns the format of rows with messages at `messagesFrom`, or else with a name; undefined for an unknown name. */
+/** Returns the format with a name; undefined for an unknown name. With `messagesFrom`, returns a format of rows. */
 const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
   if (messagesFrom !== undefined) return (await import("./chat-rows.ts")).messageRows(messagesFrom);
   return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
@@ -140,7 +140,7 @@ const matchFormats = async (
   { container, maxUnpackedBytes }: { container: input.Container | undefined; maxUnpackedBytes: number },
 ) => {
   const { name: file, bytes } = source;
-  if (container === undefined && input.hasOwnKey(bytes)) return { formats: [ownFormat] };
+  if (container === undefined && input.hasRollcallKey(bytes)) return { formats: [ownFormat] };
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {

@@ -14,7 +14,7 @@ export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Converts the output of a response to choices and results of their calls. @throws ConversionError */
+/** Converts the output of a response to choices and results of calls. @throws ConversionError */
 export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);

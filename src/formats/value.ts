@@ -30,7 +30,7 @@ const newText = (table: json.JsonTable, document?: string, holder?: Value): Json
 const nullByte = 0x6e;
 const trueByte = 0x74;
 
-/** The largest first byte of a number. Of the other values, only a string begins with a smaller byte. */
+/** The largest first byte of a number. No other value except a string begins with a smaller byte. */
 const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];

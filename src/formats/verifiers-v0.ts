@@ -1,4 +1,4 @@
-/** Results of verifiers v0: one rollout per line, with a prompt and a completion as chat messages or text. */
+/** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";

@@ -1,4 +1,4 @@
-/** Traces of verifiers v1 and prime-rl: one episode per line, with a graph of messages for each agent. */
+/** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
@@ -39,7 +39,7 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** The first record of each episode, by id, because prime-rl writes some episodes to both `effective` and `all`. */
+  /** The first record of each episode, by id. prime-rl writes some episodes twice, to `effective` and `all`. */
   const firstRecords = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
@@ -117,7 +117,7 @@ const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Returns the scores by name, except null, which means that scoring did not run. */
+/** Returns the scores by name, except null. A null score means that scoring did not run. */
 const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value): OutputJson | undefined => {

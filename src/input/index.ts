@@ -25,7 +25,7 @@ export {
   findColumns,
   findContainer,
   findRewardColumns,
-  hasOwnKey,
+  hasRollcallKey,
   isLikelyOwnFormat,
   pythonMessages,
   sniff,

@@ -58,7 +58,7 @@ export interface Records {
   readonly text?: Bytes;
 }
 
-/** Opens the records of a file. @throws UnusableInput */
+/** @throws UnusableInput */
 export const openRecords = async (
   source: Source,
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },

@@ -6,7 +6,6 @@ import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
 import { type Bytes, readHead } from "./source.ts";
 
-/** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
 export const sniffedBytes = 512;
@@ -195,5 +194,5 @@ export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
 /** True if the first 64 KiB contain a key of rollcall's format. */
-export const hasOwnKey = (bytes: Bytes): boolean =>
+export const hasRollcallKey = (bytes: Bytes): boolean =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

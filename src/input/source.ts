@@ -61,7 +61,7 @@ export const closeSources = async (sources: Iterable<Source>): Promise<void> => 
   for (const { bytes } of sources) await bytes.close();
 };
 
-/** Returns the text of a file: a source, or a file that a source was converted from. */
+/** Returns the text of a file that is a source, or that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);

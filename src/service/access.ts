@@ -1,4 +1,4 @@
-/** Checks access to the local service: by its own key or a key of the store, and not from pages of other origins. */
+/** Checks access to the local service. Requires its own key or a key of the store, and refuses other origins. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -35,7 +35,7 @@ const hostName = (host: string): string => {
 };
 
 const keyTitle = "the key of the local service";
-/** Maximum time to wait for another service that is creating the key. */
+/** Maximum wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (

@@ -64,7 +64,7 @@ const findDecompressor = (header: string | undefined): Decompressor | undefined 
   const encoding = header?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity") return undefined;
   if (encoding === "gzip" || encoding === "x-gzip") return zlib.gunzip;
-  // Node 22.15, 23.8 and newer have the function. The types are those of the oldest supported Node.
+  // Node 22.15, 23.8 and newer have this function. The types are those of the oldest supported Node.
   const zstd: unknown = Reflect.get(zlib, "zstdDecompress");
   const hasZstd = typeof zstd === "function";
   if (encoding === "zstd" && hasZstd) {

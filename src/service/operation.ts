@@ -1,4 +1,4 @@
-/** Operations of the interface. Each validates and answers requests, and has its own format of errors. */
+/** Operations of the interface. Each validates and answers requests, and has a format of errors. */
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
@@ -34,12 +34,12 @@ export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
 
 type ErrorFormat = (refusal: Refusal) => unknown;
 
-/** Interface 7: `detail` with items. Assumed: `detail` is a sentence if there are no items. */
+/** Errors of interface 7 have items in `detail`. Assumed: without items, `detail` is a sentence. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
   detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
 });
 
-/** Assumed: the model list has the errors of an OpenAI-style service, because its clients read them. */
+/** Assumed: the model list has the errors of OpenAI's API, because OpenAI's clients read the list. */
 export const openAiError: ErrorFormat = ({ message, status }) => ({
   error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
 });

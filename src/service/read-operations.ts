@@ -1,4 +1,4 @@
-/** Operations that read: the models that were logged to, two catalogs, and a logged trajectory as a call. */
+/** Operations that read the models that were logged to, two catalogs, and a logged trajectory as a call. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** Formats all fields of interface 2.4 in the interface's order. A field that no logged trajectory has is null. */
+/** Formats all fields of interface 2.4 in the interface's order. Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: CallReadRequest): string => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);

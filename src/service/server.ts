@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep connections, so no connection is closed just when a client reuses it.
+  // Clients close idle connections earlier, so the server closes no connection that a client just reuses.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
