@@ -44,10 +44,11 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
   // A named file does not count as part of a folder.
-  const known = new Set(given.map(keyOf));
+  const keys = given.map(keyOf);
+  const known = new Set(keys);
   const visited = new Set<string>();
-  for (const name of given) {
-    const key = keyOf(name);
+  for (const [at, name] of given.entries()) {
+    const key = keys[at] ?? name;
     if (visited.has(key)) {
       repeated.push(name);
       continue;

@@ -183,7 +183,7 @@ export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): P
 };
 
 export const readHead = (bytes: Bytes, length: number): Buffer => {
-  const head = Buffer.alloc(Math.min(length, bytes.size));
+  const head = Buffer.allocUnsafe(Math.min(length, bytes.size));
   return head.subarray(0, bytes.read(head, 0));
 };
 

@@ -30,9 +30,11 @@ export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonl
 
 /** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
 export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
-  const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
-  for (const [text, file = "-"] of outputs) {
-    const identity = file === "-" ? undefined : identifyFile(file);
+  const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
+  const compared = written.length === 0 ? [] : inputs;
+  const uses = new Map(compared.map((file) => [identifyFile(file), `the input ${file}`]));
+  for (const { text, file } of written) {
+    const identity = identifyFile(file);
     if (identity === undefined) continue;
     const earlierUse = uses.get(identity);
     if (earlierUse !== undefined) throw contradiction(earlierUse, `${text}${file}`, "both are the same file");
