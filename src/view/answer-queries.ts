@@ -1,4 +1,4 @@
-/** Answers queries from a store of groups: the input of the server, or the data of an exported page. */
+/** Answers queries with data from a store of groups. */
 import { listSpellings } from "../json/raw-json.ts";
 import type { Answers, Findings, GroupFacts, GroupRow, GroupStore, SearchMatch } from "./answers.ts";
 import { allGroups, type Query, type Range, rowsPerPage, type SortKey } from "./query.ts";
@@ -17,7 +17,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Reads a row with the match of a searched text. The page polls, so matches stay in memory. */
+  /** Reads a row, with the match of a searched text. Matches stay in memory, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -92,7 +92,7 @@ const findNeighbors = (selected: readonly GroupFacts[], group: number, count: nu
 
 /** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
 export const relativePosition = (value: number, from: number, to: number): number => {
-  // Halves, because the width of a wide range exceeds a double.
+  // Divides by 2 first, because the difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));
 };
@@ -100,7 +100,7 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-/** Finds the first trajectory with a text, and the characters around it. Null if no trajectory contains it. */
+/** Finds the first trajectory with a text, and the characters around the text; null if no trajectory has the text. */
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
@@ -116,7 +116,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** Decodes the escapes of a part of a JSON string, which may begin or end within an escape, to one line. */
+/** Decodes a part of a JSON string, which may begin or end within an escape, to one line. */
 const decodeEscapes = (part: string): string =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

@@ -17,7 +17,7 @@ export type Answers = {
 
 /** The input of the server, or the data of an exported page, from which `createAnswers` makes answers. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Number of groups of the input, of which an exported page can lack some. */
+  /** Number of groups of the input. An exported page can have fewer groups. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
@@ -30,7 +30,7 @@ export interface GroupStore<Facts extends GroupFacts> {
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** Progress in bytes of the input (`reading`) or in groups (`measuring`). */
+/** `done` and `of` are in bytes of the input while `reading`, and in groups while `measuring`. */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "read";
   readonly done: number;
@@ -53,11 +53,11 @@ export interface Summary {
   readonly rules: Findings["counts"];
   readonly trainable: number;
   /** `spread`: standard deviation. `scale`: the bounds of colors and charts, without outliers. */
-  readonly reward: { readonly mean: number; readonly spread: number; readonly scale: RewardScale };
-  readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
+  readonly reward: { readonly mean: number; readonly spread: number; readonly scale: RewardBounds };
+  readonly filteredOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
 
-export type RewardScale = readonly [from: number, to: number];
+export type RewardBounds = readonly [from: number, to: number];
 
 export interface Charts {
   readonly files: readonly FileSummary[];
@@ -67,14 +67,14 @@ export interface Charts {
 
 export type RewardCount = { readonly range: Range; readonly count: number };
 
-/** Groups with similar means and spreads (standard deviations) of their rewards. */
+/** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
 export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
 
 export interface FileSummary {
   readonly file: string;
   readonly groups: number;
   readonly trainable: number;
-  /** The mean of the means of the file's groups; null if no group is measured. */
+  /** The mean of the group means; null if no group is measured. */
   readonly mean: number | null;
 }
 
@@ -88,7 +88,7 @@ export interface GroupRows {
   readonly searched: { readonly share: number } | null;
 }
 
-/** The facts that sort and filter groups. Before a group is measured, and if it is invalid, it has no rewards. */
+/** Facts by which groups are sorted and filtered. A group that is invalid or not measured yet has no rewards. */
 export interface GroupFacts {
   /** Index in the input, from 0. */
   readonly group: number;
@@ -105,7 +105,7 @@ export interface GroupFacts {
 export interface GroupRow extends GroupFacts {
   /** The group's name in the data, such as a task id. */
   readonly key: string | null;
-  /** The start of the prompt, on one line; empty if there is none. */
+  /** The start of the prompt on one line; empty without a prompt. */
   readonly words: string;
   /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;
@@ -117,7 +117,7 @@ export interface LoggedGroup {
   readonly split: string;
   /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** The ids of the group's trajectories, each of which is a call. */
+  /** The call id of each trajectory. */
   readonly callIds: readonly string[];
 }
 
@@ -132,7 +132,7 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
-  /** The number of all problems of each rule. */
+  /** Number of problems of each rule, including problems that `findings` lacks. */
   readonly counts: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
 }
 
@@ -152,7 +152,7 @@ export interface TrajectorySummary {
   readonly place: SourcePosition;
   readonly bytes: number;
   readonly reward: number | null;
-  /** Reward minus mean reward of the group, in standard deviations; null without a reward, and if all are equal. */
+  /** Reward minus mean reward of the group, in standard deviations; null without a reward, or if rewards are equal. */
   readonly advantage: number | null;
   readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly messages: number;
@@ -166,7 +166,7 @@ export interface GroupContent {
   readonly members: readonly TrajectorySummary[];
   /** The group's exceptions, formatted for reading. */
   readonly exceptions: readonly string[];
-  /** Number of identical first messages of all trajectories. */
+  /** Number of first messages that are the same in all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];
   /** The command that logs this group, or reads its calls; null for standard input and invalid groups. */
@@ -175,9 +175,9 @@ export interface GroupContent {
 
 export interface GroupDetail extends GroupRow, GroupContent {
   readonly of: number;
-  /** The index of the group in the table; null if the filters do not select it. */
+  /** The index of the group in the table; null if the filters do not select the group. */
   readonly at: number | null;
-  /** The adjacent groups; null at the start and the end. */
+  /** The previous and the next group; null if there is no such group. */
   readonly before: number | null;
   readonly after: number | null;
 }

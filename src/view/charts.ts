@@ -1,49 +1,48 @@
-/** The charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
+/** Computes the charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
-import type { Charts, Dot, FileSummary, GroupFacts, RewardCount, RewardScale } from "./answers.ts";
+import type { Charts, Dot, FileSummary, GroupFacts, RewardBounds, RewardCount } from "./answers.ts";
 
-/** Bars for ranges of rewards, maximum bars for distinct rewards, and cells of the plot in each direction. */
-const barCount = 24;
-const maxValues = 16;
+const rangeBarCount = 24;
+const maxValueBars = 16;
+/** A dot contains the groups of one cell. */
 const cells = { mean: 36, spread: 16 };
-
 const maxFiles = 1000;
 
-export const drawCharts = (groups: readonly GroupFacts[], scale: RewardScale): Charts => {
+export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds): Charts => {
   const rewards = groups.flatMap((group) => group.rewards);
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** Counts rewards, by value or in ranges of equal width, in ascending order. The outer ranges have the outliers. */
-const countRewards = (rewards: readonly number[], scale: RewardScale): readonly RewardCount[] => {
+/** Counts rewards by value or in ranges of equal width, in ascending order. The outer ranges include the outliers. */
+const countRewards = (rewards: readonly number[], scale: RewardBounds): readonly RewardCount[] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
     values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > maxValues) return countInRanges(rewards, scale);
+    if (values.size > maxValueBars) return countInRanges(rewards, scale);
   }
   const sorted = [...values].sort(([a], [b]) => a - b);
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
-const countInRanges = (rewards: readonly number[], scale: RewardScale): readonly RewardCount[] => {
+const countInRanges = (rewards: readonly number[], scale: RewardBounds): readonly RewardCount[] => {
   const { least, most } = findBounds(rewards);
-  // Divided by 64, because a wide range times `barCount` exceeds a double.
+  // Divides by 64 first, because a wide range times `rangeBarCount` can overflow a double.
   const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
-  const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / barCount));
-  const edges = Array.from({ length: barCount }, (_, at) => edge(at));
+  const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
+  const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
   const counts = edges.map(() => 0);
   for (const reward of rewards) {
     const at = edges.findLastIndex((start) => reward >= start);
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count, at) => ({
-    range: at === barCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
+    range: at === rangeBarCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
     count,
   }));
 };
 
-const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): readonly Dot[] => {
+const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): readonly Dot[] => {
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
@@ -55,7 +54,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): re
   const dots = new Map<string, Dot>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Groups with equal rewards get separate dots, because these are hollow.
+    // Only zero-variance groups have hollow dots, so they share no dot with other groups.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
@@ -67,7 +66,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): re
   return [...dots.values()];
 };
 
-/** Summarizes files with groups in the order of their names, `step-9` before `step-10`. Empty for one file. */
+/** Summarizes files in the order of their names, `step-9` before `step-10`. A single file gets no summary. */
 const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

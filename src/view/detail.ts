@@ -1,4 +1,4 @@
-/** Reads a group: its prompt and key, its trajectories, their common messages, and the command that logs it. */
+/** Reads a group: the prompt, key, trajectories and common messages, and the command that logs the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
@@ -79,7 +79,7 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): n
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group, or reads its logged calls; null for an invalid group, and for stdin. */
+/** Returns the command that logs a group, or reads the calls of a logged group; null if invalid or from stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -88,14 +88,14 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // `my-model` is a placeholder for the user to replace, and so is `train` if the input has no split.
+  // The user replaces the placeholder `my-model`, and if the input has no split, `train`.
   const split = dataset.split ?? "train";
   const log = ["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter];
-  // Other groups that are invalid would stop the command.
+  // Without `--on-invalid skip`, other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** For its row in the table, a group of up to `maxUsualBytes` is read whole, and of a larger group only the start. */
+/** A row of the table reads a group of up to `maxUsualBytes` completely, but only `maxLargeBytes` of a larger group. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;
@@ -142,7 +142,6 @@ const joinText = (content: unknown): string => {
   return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
 };
 
-/** Shortens a text to one line, without splitting a surrogate pair. */
 const shorten = (text: string): string => {
   const start = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
   const line = [...start.trim()];

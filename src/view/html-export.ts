@@ -1,4 +1,4 @@
-/** The HTML document of the page, and its export to one file with all data, which makes no request. */
+/** The HTML document of the page, and the export of the page to one file, which has all data and makes no request. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -32,7 +32,7 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
-/** Formats the Content-Security-Policy, which allows only the page's script and style, and images in `data:` URLs. */
+/** Allows only the page's script and style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
@@ -41,7 +41,7 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-/** Makes the page of an input as one file. `at`: ms since 1970. @throws Failure `input-changed`; the signal's reason */
+/** `at` is the time of the export, in milliseconds since 1970. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (
   input: ViewInput,
   { at, safe, signal }: { readonly at: number; readonly safe: (json: string) => string; readonly signal: AbortSignal },
@@ -85,7 +85,7 @@ const digestOf = (text: string): string => `'sha256-${createHash("sha256").updat
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Refuses a file that is not a page of rollcall. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
+/** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     throw invalidOptionValue({ option: "--html", value: file, wanted: "the name of a file, such as page.html" });
@@ -97,7 +97,7 @@ export const requirePageFile = (file: string): void => {
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/** Writes a page after a line that marks it. The umask narrows `mode`. Returns the size. @throws as requirePageFile */
+/** Writes a line that marks a page of rollcall, then the page. Returns the total bytes. @throws as requirePageFile */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];

@@ -1,4 +1,4 @@
-/** The browser page: its server, and its export to a file. The served page is public, but its data needs the token. */
+/** The server and the export of the browser page. The served page is public, but reading data needs the token. */
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
@@ -50,7 +50,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows the input, and reads it again if it has changed when the page is reloaded. @throws Failure of reading */
+    /** Shows the input. If the input has changed when the page is reloaded, reads it again. @throws as `read` */
     async showInput(read: ReadInput): Promise<void> {
       for (;;) {
         const input = await read();
@@ -139,7 +139,7 @@ const createApp = (
   return app;
 };
 
-/** True if a navigation opens the page in a tab, such as the redirect of the file that the browser got. */
+/** True if a request opens the page in a tab, as the file of `openBrowser` does. */
 const isNewTab = (sent: IncomingHttpHeaders): boolean =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 

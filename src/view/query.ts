@@ -29,11 +29,11 @@ const Query = z.readonly(
     mean: range,
     spread: range,
     trainable: z.optional(z.boolean()),
-    /** Groups with a problem of the rule, or of any rule if it is `any`. */
+    /** Selects groups with a problem of this rule, or for `any`, with any problem. */
     rule: text,
     file: text,
     text,
-    /** Only groups with a trajectory that matches this CEL expression (that of `--where`). */
+    /** Selects groups with a trajectory that matches this CEL expression, as `--where` does. */
     where: text,
     /** The rule whose problems are shown, or `any` for all rules. Independent of `rule`, which selects groups. */
     problems: text,

@@ -3,8 +3,8 @@ import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupStore, RewardScale, Summary, UntrainableReason } from "./answers.ts";
-import { drawCharts } from "./charts.ts";
+import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary, UntrainableReason } from "./answers.ts";
+import { computeCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
 const maxFiles = 200;
@@ -27,7 +27,7 @@ export const openSession = (input: ViewInput) => {
     groups,
     findings: { findings, counts: problems.counts },
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
-    charts: () => drawCharts(groups, summary.reward.scale),
+    charts: () => computeCharts(groups, summary.reward.scale),
     search: searches.search,
     readRow: async ({ group, file, size, untrainable, rules, rewards, mean, spread }) => {
       const facts = { group, file, size, untrainable, rules, rewards, mean, spread };
@@ -62,7 +62,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** The measured numbers of all groups. `firsts`: the position of the first reward of each group. */
+/** Creates columns for the measured numbers. `firsts` has the index in `rewards` of the first reward of each group. */
 const createMeasures = ({ groups }: grouping.Dataset) => {
   let trajectories = 0;
   const firsts = Array.from({ length: groups.count }, (_, group) => {
@@ -81,7 +81,7 @@ const createMeasures = ({ groups }: grouping.Dataset) => {
 
 type Measures = ReturnType<typeof createMeasures>;
 
-/** Lists the facts of groups. Getters read their numbers, because properties of 100,000 groups would take 20 MB. */
+/** Lists facts of groups. Getters read the columns, because properties of 100,000 groups would take 20 MB. */
 const listGroups = (
   dataset: grouping.Dataset,
   findings: readonly Finding[],
@@ -148,14 +148,14 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
     rules: dataset.problems.counts,
     trainable: facts.filter(({ untrainable }) => untrainable === null).length,
     reward: { mean: rewards.mean, spread: rewards.spread, scale: findScale(rewards) },
-    leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
-      left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
+    filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>
+      counts.trajectories + counts.groups === 0 ? [] : [{ by, ...counts }],
     ),
   };
 };
 
-/** Finds the bounds of rewards without outliers. An outlier is farther from the `middle` range than its width. */
-const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardScale => {
+/** Finds the bounds of rewards without outliers. An outlier is farther from the `middle` than the `middle` is wide. */
+const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
   const [first, last] = [inside.at(0)?.value ?? least, inside.at(-1)?.value ?? most];
@@ -204,7 +204,7 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
 interface Search {
   readonly ending: AbortController;
   readonly groups: Set<number>;
-  /** Progress from 0 to 1. A search that has ended has 1. */
+  /** Progress from 0 to 1. */
   share: number;
   failure?: { readonly thrown: unknown };
 }

@@ -1,7 +1,7 @@
 /** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
-import type { Dot, FileSummary, RewardCount, RewardScale } from "../answers.ts";
+import type { Dot, FileSummary, RewardBounds, RewardCount } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
 import { moveFocus } from "./navigation.tsx";
@@ -58,14 +58,14 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-/** Positions in percent, with a margin so that dots are inside the chart. */
+/** Positions have a margin, so that dots are inside the chart. */
 const toX = (value: number, from: number, to: number): string => `${2 + relativePosition(value, from, to) * 96}%`;
 const toY = (value: number, from: number, to: number): string => `${90 - relativePosition(value, from, to) * 76}%`;
 
 const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
 
-/** Returns the bounds of numbers, and their labels. Outliers are outside of the scale. */
-const findEnds = (values: readonly number[], [from, to]: RewardScale) => {
+/** Returns the bounds of the numbers inside the scale, and the labels of these bounds. */
+const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [least, most] = [Math.max(first, from), Math.min(last, to)];
   const start = `${first < least ? "≤ " : ""}${formatMeasure(least)}`;

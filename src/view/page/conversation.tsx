@@ -1,7 +1,4 @@
-/**
- * A conversation, with tool results next to their calls. Long texts and reasoning are folded, and sampled tokens are
- * tinted by their log probabilities.
- */
+/** A conversation. Tool results follow the calls, long texts are folded, and log probabilities tint sampled tokens. */
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import {
@@ -35,11 +32,11 @@ const parseTrajectory = (json = "") => {
   };
 };
 
-/** Lines of system prompts, of tool results and of other texts that are shown at first. */
+/** Number of lines that are shown at first, of system prompts, tool results and other texts. */
 const maxLines = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Returns the number of characters that are shown at first. A rest of at most a fifth of this number is not folded. */
+/** Returns the number of characters that are shown at first. A text that is at most 20% longer is not folded. */
 const findFold = (text: string, lines: number): number => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
@@ -53,10 +50,10 @@ const findFold = (text: string, lines: number): number => {
 interface LongTextProps {
   readonly text: string;
   readonly tokens?: readonly Token[];
-  /** Prose can be Markdown. Default: JSON or code. */
+  /** `prose` can be Markdown. Other texts are JSON or code. */
   readonly kind?: "prose" | "raw";
   readonly lines?: number;
-  /** A text of another trajectory, from which differences are marked. */
+  /** A text of another trajectory. Words that `other` lacks are marked. */
   readonly other?: string | undefined;
 }
 
@@ -66,7 +63,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   const fold = findFold(text, lines);
   const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
   const shown = isWhole ? text : text.slice(0, fold);
-  // A match can contain several pieces or tokens, so a text with matches shows neither differences nor tints.
+  // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
   const hasMatch = sought !== "" && shown.includes(sought);
   return (
     <>
@@ -79,7 +76,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
           ) : other === undefined ? (
             <TintedText text={shown} tokens={tokens} />
           ) : (
-            <Compared text={shown} other={other} />
+            <ComparedText text={shown} other={other} />
           )}
           {shown.length < text.length && " …"}
         </pre>
@@ -93,7 +90,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   );
 };
 
-const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => {
+const ComparedText = ({ text, other }: { readonly text: string; readonly other: string }) => {
   const pieces = useMemo(() => findDifferences(text, other), [text, other]);
   return (
     <>
@@ -140,7 +137,7 @@ export const summarizeTurn = ({ parts }: Turn): string => {
   return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
 };
 
-/** True if the result of a call is an error. Assumed: an error begins with one of these words, or has such a key. */
+/** Assumes that the result of a call is an error if it begins with one of these words, or has one of these keys. */
 const isError = (parts: readonly Part[] = []): boolean => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -244,7 +241,7 @@ const Parts = ({ parts, others, ...shown }: PartsProps) => (
   </>
 );
 
-/** `other`: the nth part of the kind in the other trajectory, or `noPart`; undefined without a comparison. */
+/** `other` is the counterpart in the other trajectory, or `noPart`; undefined without a comparison. */
 type PartProps = Pick<PartsProps, "tokens" | "lines"> & { readonly part: Part; readonly other: Part | undefined };
 
 const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps) => {
@@ -284,7 +281,7 @@ const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps
 const parseText = (value: RawJson): RawJson | undefined =>
   value.kind === "text" && /^\s*[{[]/.test(value.text) ? tryParseRawJson(value.text) : undefined;
 
-/** The source of an image that the data contains. No URL is loaded. */
+/** Returns the data URL of an image. The page loads no other URL. */
 const imageSource = ({ url, data, format }: Media): string | undefined => {
   const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
@@ -323,7 +320,7 @@ const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: read
 
 export type Token = { readonly text: string; readonly logprob: number };
 
-/** Returns the tokens of a turn with log probabilities. A character belongs to the token with its last byte. */
+/** Returns the tokens of a turn. A character belongs to the token that has the last byte of the character. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -335,7 +332,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of a text, without tokens of reasoning before it; undefined if the tokens do not spell it. */
+/** Returns the tokens of a text, without earlier tokens of reasoning; undefined if the tokens do not spell the text. */
 export const alignTokens = (tokens: readonly Token[], text: string): readonly Token[] | undefined => {
   const start = tokens
     .map((token) => token.text)
@@ -351,7 +348,7 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
     if (end + tokenText.length > text.length) break;
-    // From 0 (a probability above 60%) to 5 (at most 1.1%).
+    // The depth is 0 for a probability above 60%, and 5 for at most 1.1%.
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(

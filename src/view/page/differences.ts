@@ -1,10 +1,10 @@
-/** Finds what a trajectory has and another one lacks: messages without a counterpart, and words of a text. */
+/** Finds the messages and words of a trajectory that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
 /** Maximum product of the numbers of words, or of messages, that are compared in order. */
 const maxComparisons = 1_000_000;
 
-/** Returns the counterpart of each turn: an equal turn, or between two equal turns the next turn of the same role. */
+/** Returns the counterpart of each turn: an equal turn, or the next turn of the same role between two equal turns. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -21,7 +21,7 @@ const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{
 
 const trim = (word: string): string => word.trim();
 
-/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
+/** Splits a text into pieces. Another text lacks the pieces with `isNew`, and has the other pieces. */
 export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
   const shared = findShared(words.map(trim), splitWords(other).map(trim));
@@ -35,7 +35,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/** Returns the positions, in both lists, of a longest common subsequence. In long lists: of all common items. */
+/** Maps the positions of a longest common subsequence from `own` to `others`. In long lists, maps all common items. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;
@@ -48,7 +48,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** Length of the longest common subsequence from an item of each list on. */
+  /** Lengths of the longest common subsequences of the items from `a` on and from `b` on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number): number => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number): number => lengths[cell(a, b)] ?? 0;

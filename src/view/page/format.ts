@@ -16,7 +16,7 @@ export const formatMeasure = (value: number | boolean | null | undefined): strin
   return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : measured.format(Number(value.toPrecision(6))));
 };
 
-/** Formats the edge of a range with more digits than a measure, because it separates similar values. */
+/** Formats the edge of a range with more digits than a measure, because an edge separates similar values. */
 export const formatEdge = (value = Number.NaN): string =>
   Number.isFinite(value) ? withMinus(String(Number(value.toPrecision(6)))) : "–";
 

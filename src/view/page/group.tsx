@@ -18,18 +18,17 @@ import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
 
-/** Characters of a title that is not folded, and of a folded one. */
-const maxTitle = 100;
-const foldedTitle = 90;
+const maxTitleLength = 100;
+const foldedTitleLength = 90;
 
 type RankedMember = TrajectorySummary & { readonly at: number };
 
-/** Ranks the best trajectory first, then the worst, then the others from the best down. */
+/** Ranks the best trajectory first, then the worst, then the others in descending order of rewards. */
 const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedMember[] => {
   const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
-  // At 0, all rewards are equal. At 1, the worst is already second.
+  // If `at` is 0, all rewards are equal. If `at` is 1, the worst trajectory is already second.
   const worst = at > 1 ? best.splice(at, 1) : [];
   return [...best.slice(0, 1), ...worst, ...best.slice(1)];
 };
@@ -50,7 +49,7 @@ const GroupView = ({ detail }: GroupProps) => {
   const link = useLink();
   const ranked = rankTrajectories(members);
   const [isWhole, setWhole] = useState(false);
-  const shownWords = words.length > maxTitle ? `${words.slice(0, foldedTitle)}…` : words;
+  const shownWords = words.length > maxTitleLength ? `${words.slice(0, foldedTitleLength)}…` : words;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -117,7 +116,7 @@ const GroupView = ({ detail }: GroupProps) => {
             detail={detail}
             member={member}
             isShown={position < maxInitiallyShown || member.at === match?.trajectory}
-            // The first is compared with the second, the others with the first.
+            // The first trajectory is compared with the second, and each other trajectory with the first.
             other={ranked[position === 0 ? 1 : 0]}
           />
         ))}

@@ -48,13 +48,13 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The rows of the last full table. While a table has no rows, it keeps the columns of these, so that nothing moves. */
+/** The rows of the last table with rows. A table without rows has the same columns, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], className = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
-    // Numbers are sorted in descending order first.
+    // The first click sorts numbers in descending order.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
     const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
@@ -82,7 +82,6 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   ];
 };
 
-/** Rows of the first frame, and of each of the next. */
 const rowsPerFrame = 25;
 
 const GroupTable = ({ state }: { readonly state: PageState }) => {
@@ -100,7 +99,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
-  /** The page of the displayed rows. It changes when the answer comes, and the rows become new elements. */
+  /** The page of the displayed rows. When the answer comes, this number changes, and the rows become new elements. */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
   const go = (by: 1 | -1) => () => {
@@ -133,7 +132,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           rows={rows}
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
-          atOnce={isBack.current || turned.current === -1 ? rowsPerPage : rowsPerFrame}
+          rowsPerFrame={isBack.current || turned.current === -1 ? rowsPerPage : rowsPerFrame}
         />
         {answer?.selected === 0 && (
           <p class="quiet none">
@@ -196,8 +195,8 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
 };
 
 const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage: number }) => {
-  const { leftOut, groups } = summary;
-  const sentences = leftOut.map(({ by, trajectories, groups: complete }) => {
+  const { filteredOut, groups } = summary;
+  const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
     const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
     return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
   });
@@ -210,7 +209,7 @@ const Filter = ({ name, filter }: { readonly name: string; readonly filter: Part
   <a {...useFilter(filter)}>{name}</a>
 );
 
-/** An exported page has no filter by an expression. */
+/** `hasWhere` is false in an exported page, which cannot filter by an expression. */
 const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   const { query } = usePage();
   const { reward, mean, spread, file, text, where } = query;
@@ -238,7 +237,7 @@ const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   );
 };
 
-/** A search for text starts after this pause in typing. An expression needs Enter, because its start is invalid. */
+/** A search for text starts after this pause in typing. An expression needs Enter, because its beginning is invalid. */
 const searchDelayMs = 250;
 
 type SearchProps = { label: string; isExpression?: true; sought: string | undefined; search: (text: string) => void };

@@ -1,4 +1,4 @@
-/** The page: its header, and the view of its query. */
+/** The page: a header, and the view that the query selects. */
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
@@ -42,7 +42,7 @@ const App = () => {
     return main.current ? returnToPlace(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The focused link was that of a removed filter.
+    // The link of the removed filter had the focus.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -86,7 +86,7 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
     measuring: `measuring, ${formatCount(done)} of ${formatCount(of)} groups`,
     read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
   }[phase];
-  // Not a status while its numbers change, which a screen reader would read out again and again.
+  // The text is not a status while numbers change, because a screen reader would read out each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {text}

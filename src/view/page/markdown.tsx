@@ -1,4 +1,4 @@
-/** Marked texts, and Markdown on request: blocks, code, emphasis. Links are text, and nothing is loaded. */
+/** Texts with marked matches, and Markdown: blocks, code, emphasis. Links are text, and nothing is loaded. */
 import { type ComponentChildren, Fragment } from "preact";
 import { usePage, useSearchedText } from "./page-context.ts";
 
@@ -22,7 +22,7 @@ export const MarkedText = ({ text }: { readonly text: string }) => {
   );
 };
 
-/** The blocks at the start of a text, in the order in which they are tried. */
+/** The kinds of blocks, in the order in which the start of a text is compared with them. */
 const blocks: readonly (readonly [pattern: RegExp, render: (found: RegExpExecArray) => ComponentChildren])[] = [
   [/^\s*\n/, () => null],
   [

@@ -1,4 +1,4 @@
-/** Navigation in the page: its keys, the bar with the neighbors of a group or a trajectory, and returns to a view. */
+/** Navigation in the page: keys, the bar of a group or trajectory, and the places to which the reader returns. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
@@ -65,7 +65,7 @@ const isInSight = (element: HTMLElement): boolean => {
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  // If no element has the focus, the first element in sight is next. In a chart, ← starts at the end.
+  // If no element has the focus, the first element in sight is next. In a chart, ← begins with the last element.
   const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
@@ -78,7 +78,7 @@ type NavigationBarProps = { children: ComponentChildren; before: Query | undefin
 /** The name of the pressed button, which gets the focus again in the next bar. */
 let pressed: string | undefined;
 
-/** The bar of a group or a trajectory, which stays visible: its position, its rewards, and its neighbors. */
+/** The bar of a group or a trajectory, which stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressed = button;
@@ -105,7 +105,7 @@ export const NavigationBar = ({ children, before, after }: Readonly<NavigationBa
   );
 };
 
-/** A view as the reader left it: its scroll position, that of its table, and the focused link. */
+/** The place where the reader left a view: the scroll positions of the page and the table, and the focused link. */
 type Place = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const places = new Map<string, Place>();
@@ -117,7 +117,7 @@ history.scrollRestoration = "manual";
 const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener is the first, so the page still shows the view that the reader leaves.
+// This listener is called first, when the page still shows the view that the reader leaves.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
@@ -125,14 +125,14 @@ addEventListener("hashchange", () => {
   [left, shown] = [shown, parseHash(location.hash)];
 });
 
-/** Returns the place of a view. In a table, `href` is the link of the last shown group, which n and p can change. */
+/** Returns the place of a view. In a table, `href` links to the last shown group, which the keys n and p change. */
 export const findPlace = (query: Query): Place | undefined => {
   const place = places.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
   return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
 };
 
-/** Restores the place of a view while it is being drawn, until the reader moves. Returns a function that stops this. */
+/** Restores the place of a view during drawing, until the reader moves. Returns a function that stops restoring. */
 export const returnToPlace = (main: HTMLElement): (() => void) => {
   const { top, rowsTop, href, nth } = findPlace(shown) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
   const observer = new ResizeObserver(() => move());

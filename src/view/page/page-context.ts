@@ -1,10 +1,10 @@
 /** The query in the page's URL, and the state that all parts of the page use. */
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
-import type { RewardScale } from "../answers.ts";
+import type { RewardBounds } from "../answers.ts";
 import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
-const scale: RewardScale = [0, 1];
+const scale: RewardBounds = [0, 1];
 
 const Context = createContext({ query: allGroups, scale, isMarkdownOn: false, toggleMarkdown: (): void => undefined });
 
@@ -19,7 +19,7 @@ export const useLink = () => {
   return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
 };
 
-/** Returns the attributes of a link that adds a filter, or removes it if it is on. */
+/** Returns the attributes of a link that adds a filter, or removes a filter that is on. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);

@@ -1,9 +1,9 @@
-/** Rewards in one scale of colors and heights, from the lowest to the highest reward of the input. */
+/** Displays rewards in a scale of colors and heights, from the lowest to the highest reward of the input. */
 import { relativePosition } from "../answer-queries.ts";
 import { formatMeasure } from "./format.ts";
 import { usePage } from "./page-context.ts";
 
-/** Returns the style of a reward: its share of the scale, from which the style sheet makes the color. */
+/** The style of a reward is a share of the scale, from which the style sheet makes the color and the height. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });
@@ -37,6 +37,5 @@ export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }
   );
 };
 
-/** Formats the reward minus the mean of its group, in standard deviations. */
 export const formatAdvantage = (advantage: number | null | undefined): string =>
   typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";

@@ -1,4 +1,4 @@
-/** A table. Buttons in its headings can sort it. */
+/** A table whose headings can be buttons that sort the rows. */
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
@@ -16,13 +16,13 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly classOf?: (row: Row) => string;
-  /** Rows in the first frame, and in each of the next. Default: all. Drawn rows stay until `rows` changes. */
-  readonly atOnce?: number;
+  /** Number of rows that each frame adds. Default: all rows. */
+  readonly rowsPerFrame?: number;
 }
 
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { name, columns, rows, body, classOf, atOnce = Number.POSITIVE_INFINITY } = props;
-  const [drawn, setDrawn] = useState(atOnce);
+  const { name, columns, rows, body, classOf, rowsPerFrame = Number.POSITIVE_INFINITY } = props;
+  const [drawn, setDrawn] = useState(rowsPerFrame);
   const toLine = (row: Row, at: number) => (
     <tr key={at} class={classOf?.(row)}>
       {columns.map(({ name: title, class: className, cell }) => (
@@ -32,10 +32,10 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       ))}
     </tr>
   );
-  // Preact skips the elements that it has drawn.
+  // Preact does not draw an element again if it is the same object.
   const lines = useMemo(() => rows.map(toLine), [rows]);
   useEffect(() => {
-    if (drawn < rows.length) setDrawn(drawn + atOnce);
+    if (drawn < rows.length) setDrawn(drawn + rowsPerFrame);
   }, [drawn, rows]);
   return (
     <table aria-label={name}>

@@ -65,7 +65,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
     isRaw || setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
   useLayoutEffect(() => {
-    // The focused message or JSON was removed.
+    // The removed message or JSON had the focus.
     if (document.activeElement === document.body && !isRaw) show(current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);

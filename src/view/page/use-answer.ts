@@ -37,7 +37,7 @@ const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSO
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, so that copied URLs lack it. True if a token was moved. */
+/** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if a token was moved. */
 export const storeToken = (): boolean => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
@@ -78,8 +78,8 @@ const lastValues: Partial<AnswerTypes> = {};
 const lastKeys: { [Of in Name]?: string } = {};
 
 /**
- * Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. Until it
- * is loaded, `latest` is the previous answer. `error` is empty if the server has ended, which the page reports itself.
+ * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. `latest` is the
+ * previous answer until the new answer comes. `error` is empty if the server has ended, because the page reports this.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
