@@ -1,5 +1,5 @@
 /**
- * Compares reading 200 calls of 20 ms each in parallel and one by one, and measures the memory for calls of a megabyte:
+ * Compares 200 calls of 20 ms each that are read in parallel and one by one, and measures the memory for calls of 1 MB:
  * `node bench/calls.js [rounds] [calls]`.
  */
 import { writeFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 /**
  * Compares reading other tools' files with a plain script that uses the same libraries. The script parses and checks
  * each record (roles, contents, calls and results, rewards, metrics), sums the metrics, and writes groups with digests.
- * It loses the spelling of numbers and the positions of problems. `node bench/formats.js [rounds] [megabytes] [case]`,
- * where the case is a part of its name. Times are processor times on one core.
+ * The script loses the spelling of numbers and the positions of problems. Times are processor times on one core.
+ * `node bench/formats.js [rounds] [megabytes] [part of the name of a case]`
  */
 
 import { once } from "node:events";
@@ -57,7 +57,7 @@ const rowsOf = async () =>
       .join(""),
   );
 
-/** Rows of a row group, which readers load at once. */
+/** Rows of a row group. Readers load a whole row group. */
 const rowsAtOnce = 1000;
 
 const parquetOf = async () => {
@@ -84,7 +84,7 @@ const parquetOf = async () => {
   return file;
 };
 
-/** The zip64 end of an archive with more than 65,535 members. */
+/** Returns the zip64 end that an archive with more than 65,535 members needs. */
 const composeZip64End = (members, { directory, at }) => {
   const end = Buffer.alloc(52);
   end.writeBigUInt64LE(44n, 0);
@@ -163,7 +163,7 @@ const evalOf = async () => {
   return file;
 };
 
-/** Each case: its file, the options of rollcall, and the minimum of the script's time divided by rollcall's. */
+/** `min` is the minimum of the script's time divided by rollcall's time. */
 const cases = {
   "verifiers v0": { make: rowsOf, rival: "verifiers", min: 1 },
   "ART's Parquet": { make: parquetOf, rival: "parquet", min: 1.3 },

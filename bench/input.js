@@ -4,13 +4,13 @@
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** Bytes of lines with generated texts. Further lines repeat these texts with other numbers. */
+/** Bytes of lines with different texts. Further lines repeat these texts with other numbers. */
 const distinctBytes = 2 ** 25;
 
-/** Digits of a trajectory's number, which is the fraction of a metric. */
+/** Digits of the number of a trajectory. A metric has this number as its fraction. */
 const digits = 12;
 
-/** Fields that cause problems. They are added to every trajectory. */
+/** Fields that cause a problem in every trajectory. */
 const findings = {
   warning: () => ({ logs: [1] }),
   error: () => ({ start_time: "yesterday" }),
@@ -18,8 +18,8 @@ const findings = {
 };
 
 /**
- * Writes lines of about `lineBytes` until the file has at least `bytes`, optionally only in ASCII, and with a `finding`
- * per line. Returns the file's size in bytes.
+ * Writes lines of about `lineBytes` until the file has at least `bytes`. With `ascii`, the file has only ASCII. With
+ * `finding`, each line has such a problem. Returns the size of the file in bytes.
  */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false, finding }) => {
   const random = randomFrom(seed);
@@ -58,7 +58,7 @@ export const randomFrom = (seed) => {
   };
 };
 
-/** Returns the texts of the samples by role, and their tool calls. */
+/** Returns the texts of the samples by role, and the tool calls of the samples. */
 const readSampleTexts = (ascii) => {
   const spoken = { system: "", user: "", assistant: "", tool: "" };
   const calls = [];
@@ -73,7 +73,7 @@ const readSampleTexts = (ascii) => {
   return { spoken, calls };
 };
 
-/** Removes non-ASCII characters. V8 stores ASCII text in half of the memory. */
+/** Removes non-ASCII characters. V8 needs only half the memory for ASCII text. */
 const removeNonAscii = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);

@@ -1,9 +1,9 @@
 /**
  * Kills `rollcall log` at random times and counts the groups that arrived:
  *   node bench/kill.js [rounds] [seed] [--follow]
- * A service that echoes `Idempotency-Key` must have each group exactly once without help. A service that does not must
- * have each group once after the unknown requests of the ledger were resolved. A third trial converts another tool's
- * rows. With `--follow`, the killed runs follow a growing file that is written in pieces of lines and then renamed.
+ * A service that echoes `Idempotency-Key` must have each group exactly once without help. A service that echoes no key
+ * must have each group once after the unknown requests of the ledger are resolved. A third trial converts rows of
+ * another tool. With `--follow`, the killed runs follow a growing file, which is renamed in the middle of a line.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,10 +19,10 @@ const seed = Number(positionals[1] ?? Date.now() % 1_000_000);
 /** Groups of a round, each in its own request, and the maximum number of kills. */
 const groupsOfRound = 6;
 const killsOfRound = 3;
-/** Maximum delay before the service logs a request, and again before it answers. */
+/** Maximum delay before the service logs a request, and before it answers the request. */
 const slownessMs = 60;
 
-/** Runs rollcall and sends it a signal after `after`. */
+/** Runs rollcall, and sends a signal when the promise `after` resolves. */
 const run = async (args, env, { after, signal = "SIGKILL" } = {}) => {
   let ended = false;
   const onStart = (child) => after?.then(() => ended || child.kill(signal));
@@ -120,7 +120,7 @@ const write = async ({ old, file, texts, chance, ms }) => {
   closeSync(to);
 };
 
-/** A group that is identified by its reward, and its request by its bytes. */
+/** The reward identifies a group, and the number of bytes identifies the request of the group. */
 const groups = {
   requestBytes: 150,
   linesOf: (reward, at) =>
@@ -149,7 +149,7 @@ const trajectories = {
   groupOf: (reward, at) => `{"trajectories":[${trajectories.linesOf(reward, at).trim().replace("\n", ",")}]}`,
 };
 
-/** Resolves unknown requests by the groups of the service, and compares the ledger with them. */
+/** Resolves unknown requests by what the service logged, and counts lost groups that the ledger does not name. */
 const resolveUnknown = async ({ own, env, round, rewards, last, service, counts, echoes, kind }) => {
   if (last.code === 0) return;
   if (last.code !== 8 || echoes) {

@@ -1,5 +1,5 @@
 /**
- * Compares `rollcall log`, with ledger and metrics, with a plain script and with `curl`, which sends the raw file:
+ * Compares `rollcall log` with a plain script without ledger and metrics, and with `curl`, which sends the raw file:
  * `node bench/log.js [rounds] [megabytes] [ascii]`. On one core: `taskset -c 0 node bench/log.js`.
  */
 import { rmSync } from "node:fs";

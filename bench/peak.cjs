@@ -1,5 +1,6 @@
 /**
- * Loaded before a program. Writes its peak memory in kilobytes, or its processor time in microseconds, to descriptor 3.
+ * Node loads this file before a program. When the program ends, this file writes the peak memory in kilobytes, or the
+ * processor time in microseconds, to descriptor 3.
  */
 const { readFileSync, writeSync } = require("node:fs");
 const { isMainThread } = require("node:worker_threads");
@@ -12,5 +13,5 @@ const figure = () => {
   return process.env.BENCH_TELLS === "processor" ? userCPUTime + systemCPUTime : peak();
 };
 
-// Every thread loads this file. The number is for all threads.
+// Every thread loads this file, but only the main thread writes the number, which is for all threads.
 if (isMainThread) process.on("exit", () => writeSync(3, String(figure())));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const versions = "/usr/lib/postgresql";
 
-/** The folder of its programs; undefined if it is not installed (`apt-get install postgresql`). */
+/** The folder of PostgreSQL's programs; undefined if PostgreSQL is not installed (`apt-get install postgresql`). */
 const programs = existsSync(versions)
   ? readdirSync(versions)
       .map((version) => join(versions, version, "bin"))
@@ -16,7 +16,7 @@ const programs = existsSync(versions)
 
 export const hasPostgres = programs !== undefined;
 
-/** PostgreSQL refuses to run as root, so root runs it as the user of its package. */
+/** PostgreSQL refuses to run as root, so root runs PostgreSQL as the user of the package. */
 const owner = () => {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ["-u", "-g"].map((flag) => Number(execFileSync("id", [flag, "postgres"])));
@@ -37,8 +37,8 @@ const run = (name, args, folder) =>
 
 /**
  * Starts a server with a database `rollcall` of the user `rollcall` (no password), and a user `guarded` (password
- * `secret`). With a certificate, it accepts TLS. If it is not durable, it survives a kill, but not a crash of the
- * machine.
+ * `secret`). With a certificate, the server accepts TLS. Unless `isDurable`, the data can be lost in a crash of the
+ * machine, but not if the server is killed.
  */
 export const startPostgres = async ({ certificate, isDurable = true } = {}) => {
   const as = owner();

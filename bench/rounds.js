@@ -22,7 +22,7 @@ export const environment = (folder, own = {}) => {
   return { ...Object.fromEntries(kept), ...places, ROLLCALL_API_KEY: "key", ...own };
 };
 
-/** Runs a program and returns the milliseconds. Another exit code than `code` is an error. */
+/** Runs a program and returns its time in milliseconds. Another exit code than `code` is an error. */
 export const run = ([program, ...args], { env = process.env, cwd = root, output = "ignore", code: wanted = 0 } = {}) =>
   new Promise((resolve, reject) => {
     const started = performance.now();
@@ -93,7 +93,7 @@ export const runRollcall = async (args, { env, onStart = () => undefined }) => {
   return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
 };
 
-/** Starts a local service. Resolves with its process and URL when it listens. */
+/** Starts a local service. When the service listens, resolves with the process and the URL. */
 export const startService = async (env, ...words) => {
   const args = ["bin/rollcall.js", "serve", ...words];
   const child = spawn(process.execPath, args, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
@@ -105,9 +105,9 @@ export const startService = async (env, ...words) => {
 };
 
 /**
- * Opens a service that counts how often each group was logged, by its reward. It logs every complete request, even if
- * the client left, with a random delay before it logs and before it answers. If it echoes `Idempotency-Key`, it logs
- * each key once.
+ * Opens a service that counts how often each group was logged. Rewards identify groups. The service logs every complete
+ * request, even if the client left, with a random delay before it logs and before it answers. If the service echoes
+ * `Idempotency-Key`, it logs each key once.
  */
 export const openCountingService = async ({ slownessMs, chance, echoes = false }) => {
   const [taken, keys] = [new Map(), new Set()];

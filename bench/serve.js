@@ -1,5 +1,5 @@
 /**
- * The services of the benches, each in its own process, on a free loopback port that it prints:
+ * The services of the benches. Each service runs in its own process, and prints its free loopback port:
  *   node bench/serve.js sink | far <milliseconds> | calls <milliseconds> <bytes> | catalog <entries> | file <path>
  */
 import { readFileSync } from "node:fs";
@@ -47,7 +47,7 @@ const sink = (socket) => {
   socket.on("data", take).on("error", () => socket.destroy());
 };
 
-/** A `sink` behind a slow link, which delays each connection and each answer by the round trip time. */
+/** A `sink` behind a slow link. The link delays each connection and each answer by the round trip time. */
 const far = (roundTripMs) => (socket) => {
   const { write } = socket;
   const late = (bytes) => setTimeout(() => socket.destroyed || write.call(socket, bytes), roundTripMs);

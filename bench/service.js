@@ -41,7 +41,7 @@ const large = bodyOf(30e6, 1);
 const small = bodyOf(1e5, 2);
 const [first] = (await log(small)).call_ids;
 
-/** Reads a call repeatedly until stopped. Returns the milliseconds of each. */
+/** Reads a call repeatedly while `going.on`. Returns the milliseconds of each read. */
 const readAlong = async (going) => {
   const took = [];
   while (going.on) {

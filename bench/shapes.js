@@ -102,7 +102,7 @@ const calling = async (count, together) => {
 };
 
 /**
- * Each case: its files, the options of rollcall, and the minimum of the script's time divided by rollcall's. The script
+ * `min` and `log` are the minimum of the script's time divided by the time of `rollcall check` and `log`. The script
  * has no checks, digests, metrics and ledger.
  */
 const cases = {

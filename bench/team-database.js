@@ -1,7 +1,7 @@
 /** Starts PostgreSQL for a bench. */
 import { hasPostgres, startPostgres } from "./postgres.js";
 
-/** The server stops with the bench. If PostgreSQL is not installed, the bench ends. */
+/** Starts a server that stops when the bench ends. If PostgreSQL is not installed, ends the bench. */
 export const openTeamDatabase = async () => {
   if (!hasPostgres) {
     console.log("skipped: PostgreSQL is not installed");

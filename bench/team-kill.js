@@ -1,6 +1,6 @@
 /**
  * Kills one of two services or their database again and again: `node bench/team-kill.js [kills]`. Every request that
- * was answered with 200 must be stored, and every request with an Idempotency-Key exactly once.
+ * was answered with 200 must be stored, and every request with an `Idempotency-Key` must be stored exactly once.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -35,7 +35,7 @@ const log = async (address, body, key) => {
   return { status: reply.status, answer: await reply.json() };
 };
 
-/** Every fifth body has several stored pieces. */
+/** Every fifth body is so large that the store splits the body into several pieces. */
 const contentOf = (reward) => "a".repeat(reward % 50 === 0 ? 6_000_000 : reward % 5 === 0 ? 1_500_000 : 100);
 
 const bodyOf = (reward) =>
@@ -51,7 +51,7 @@ let asked = 0;
 let tries = 0;
 let isOver = false;
 
-/** Sends one request after the other, each until a service answers with 200. */
+/** Sends one request after the other. Repeats a request until a service answers with 200. */
 const client = async () => {
   while (!isOver) {
     const reward = asked++;

@@ -50,7 +50,7 @@ const bodyOf = (count) => {
 
 let errors = 0;
 
-/** Measures MB/s of clients that send one request after the other, to services in turn. */
+/** Measures the MB/s of clients that send one request after the other. The clients use the services in turn. */
 const rateOf = async (urls, { each, body, clients }) => {
   const started = performance.now();
   const client = async (_, at) => {

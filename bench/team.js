@@ -2,8 +2,8 @@
  * Runs many uploaders with one ledger in PostgreSQL while uploaders are killed, the database restarts, and the network
  * drops, delays and half-closes connections. Counts what arrived:
  *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
- * The service ignores keys. The ledger must have each interrupted request as unknown, and all other groups must have
- * arrived exactly once.
+ * The service ignores idempotency keys. The ledger must have each interrupted request as unknown. All other groups must
+ * arrive exactly once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer as createTcpServer } from "node:net";

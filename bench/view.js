@@ -38,10 +38,10 @@ const ask = async (path, query = {}) => {
   const asked = `${url}${path}?query=${encodeURIComponent(JSON.stringify(query))}`;
   return await (await fetch(asked, { headers: { Authorization: `Bearer ${token}` } })).json();
 };
-const until = async (path, isInstalled, query) => {
+const until = async (path, isDone, query) => {
   for (;;) {
     const value = await ask(path, query);
-    if (isInstalled(value)) return value;
+    if (isDone(value)) return value;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 };
@@ -65,7 +65,7 @@ const longest = await page.evaluate(
     requestAnimationFrame(step);
   })`,
 );
-/** Measures a search, and another request during the search. */
+/** Measures the time of a search, and the longest wait of other requests during the search. */
 const searched = async (query) => {
   const started = performance.now();
   let [isSearching, stall] = [true, 0];

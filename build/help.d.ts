@@ -1,8 +1,8 @@
-/** A section of a help: its lines, and the commands, arguments or options that they describe. */
+/** A section of a help: the lines, and the commands, arguments or options that the lines describe. */
 export interface HelpSection {
   readonly title: string;
   readonly lines: readonly string[];
-  /** `term` is such as `-o, --output <format>`. */
+  /** An example of a `term` is `-o, --output <format>`. */
   readonly items: readonly { readonly term: string; readonly about: string; readonly lines: readonly string[] }[];
 }
 

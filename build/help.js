@@ -1,6 +1,6 @@
 /** Parses the help of a command into its parts. */
 
-/** Parses what `--help` prints: the description, the usage, and the titled sections with their items. */
+/** Parses the output of `--help`: the description, the usage, and the titled sections with items. */
 export const parseHelp = (text) => {
   const [about = "", usage = "", ...blocks] = text.trimEnd().split("\n\n");
   const sections = blocks.map((block) => {

@@ -8,7 +8,7 @@ const programModule = /\/src\/json\/program\.ts$/;
 const sourceFolder = "src/json/kernel";
 const entry = `${sourceFolder}/index.ts`;
 
-/** A plugin of rolldown and vite. */
+/** Creates a plugin for rolldown and vite. */
 export const kernel = (): Plugin => ({
   name: "kernel",
   async load(id) {

@@ -5,7 +5,7 @@ import type { Plugin } from "rolldown";
 
 export const licensesFile = "THIRD-PARTY-LICENSES";
 
-/** A rolldown plugin that writes the list next to the bundle. Bundles that share `folders` share the list. */
+/** Returns a rolldown plugin that writes the list next to the bundle. Bundles with the same `folders` share the list. */
 export const licenses = (folders = new Set<string>()): Plugin => ({
   name: "licenses",
   generateBundle(_options, bundle) {
@@ -67,7 +67,7 @@ const sampleFacts = (): BundledPackage => ({
   name: "models.dev, github.com/anomalyco/models.dev: facts in the sample catalogs",
   version: "f3fc692",
   license: "MIT",
-  // The same text as rollcall's license, with another holder.
+  // models.dev has the license of rollcall, with another copyright holder.
   text: readFileSync("LICENSE", "utf8")
     .replace(/^Copyright .*$/m, "Copyright (c) 2025 models.dev")
     .trim(),

@@ -4,7 +4,7 @@ import { type Plugin, rolldown } from "rolldown";
 
 const suffix = "?page";
 
-/** A rolldown plugin. The plugins `inside` are used for the bundle of the page. */
+/** Creates a rolldown plugin. The plugins `inside` are for the bundle of the page. */
 export const page = (inside: readonly Plugin[] = []): Plugin => ({
   name: "page",
   resolveId: (source, importer) =>

@@ -48,14 +48,14 @@ const writePackageFiles = async () => {
   cpSync("dist/THIRD-PARTY-LICENSES", "THIRD-PARTY-LICENSES");
 };
 
-/** Returns the page of commands, named after the first one. `related` commands have their own pages. */
+/** Returns a man page of commands with the name of the first command. `related` commands have their own pages. */
 const manPage = async ({ version, commands, more, related }) => {
   const helps = [];
   for (const name of commands) helps.push(parseHelp(await printed(...wordsOf(name), "--help")));
   const page = pageName(commands[0]);
   return [
     `.TH ${quoted(page.toUpperCase())} 1 "" ${quoted(`rollcall ${version}`)} rollcall`,
-    // Keep hyphens and spaces of commands.
+    // These two macros keep the hyphens and spaces of commands.
     ".nh",
     ".ad l",
     ...section("NAME", [`${roff(page)} \\- ${roff(uncapitalized(helps[0].about))}`]),
@@ -78,7 +78,7 @@ const bodyOf = ({ about, sections }) => [
     ]),
 ];
 
-/** The sections that only the program's page has. */
+/** Returns the sections that only the page of the whole program has. */
 const programSections = (exitCodes, variables) => [
   ...section(
     "EXIT STATUS",
@@ -100,7 +100,7 @@ const settingVariables = async () => {
   });
 };
 
-/** Runs a command line in this process. Resolves with its standard output. @throws Error if it fails */
+/** Runs a command line in this process. Resolves with standard output. @throws Error if the command fails */
 const printed = async (...words) => {
   const [stdout, stderr] = [collector(), collector()];
   const replaced = { argv: [process.execPath, "rollcall", ...words], stdout: stdout.stream, stderr: stderr.stream };
@@ -138,7 +138,7 @@ const roff = (text) =>
     )
     .replace(/^\./, "\\&.");
 
-/** Text as one argument of a macro. */
+/** Formats text as one argument of a roff macro. */
 const quoted = (text) => `"${roff(text)}"`;
 
 await writePackageFiles();

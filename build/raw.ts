@@ -5,7 +5,6 @@ import type { Plugin } from "rolldown";
 
 const suffix = "?raw";
 
-/** A rolldown plugin. */
 export const raw = (): Plugin => ({
   name: "raw",
   resolveId: (source, importer) =>

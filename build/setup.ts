@@ -1,4 +1,4 @@
-/** Prepares a test run: a build as new as its sources, and a temporary folder that is removed at the end. */
+/** Prepares a test run: builds rollcall if the sources are newer, and makes a temporary folder. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { postgresAt } from "../bench/postgres.js";
 
 const sources = ["src", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
 
-/** Vitest's global setup. Everything in `os.tmpdir()` is removed after the tests. */
+/** Vitest's global setup. The returned function removes everything in `os.tmpdir()` after the tests. */
 export const setup = (): (() => void) => {
   buildIfStale();
   const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
