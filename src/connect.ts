@@ -46,7 +46,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
     }),
   );
   if (local === undefined) return client;
-  // An error that the local service caught says more than its HTTP response.
+  // An error in the local service says more than the HTTP response.
   return {
     ...client,
     send: async (endpoint, request) =>
@@ -85,7 +85,7 @@ export const resolveLogDestination = async (context: Context, settings: Settings
   return (await findDestinations(settings, openStore))(modelId);
 };
 
-type LoggedAt = Readonly<Record<"destination" | "account" | "model", string>>;
+type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
 
 export const destinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
@@ -94,7 +94,7 @@ export const destinationFilter = async ({ host }: Context, settings: Settings) =
     return await storeIdentity(await settings.service(), { host });
   };
   const destinationOf = await findDestinations(settings, identifyStore);
-  return (logged: LoggedAt) => logged.account === account && logged.destination === destinationOf(logged.model);
+  return (logged: LogScope) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
 const findDestinations = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {

@@ -13,7 +13,7 @@ export interface Context {
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
+  /** Runs `work` after the output, before anything is closed. An error of `work` does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
   /** Adds details, such as excerpts, to the error that ended the run, before the error is printed. */
   explain: (thrown: unknown) => Promise<unknown>;
@@ -45,7 +45,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
-/** Runs work in a separate context. Requests that are pending after the work are aborted. */
+/** Runs `work` in a separate context, then aborts the requests that are still pending. */
 export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
   const ended = new AbortController();
   const context = openContext({ host: withSignal(host, ended.signal), screen, flags });

@@ -1,15 +1,15 @@
 /** Exact decimal arithmetic on the digits of numbers, because doubles would round prices and costs. */
 
-/** `digits` × 10^-`places`; `places` is never negative. */
+/** The number `digits` × 10^-`places`. `places` is at least 0. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
-/** Numbers with larger exponents (also negative) are not amounts of money, and would fill a screen with zeros. */
+/** A number with a larger exponent (also negative) is not an amount of money, and would fill a screen with zeros. */
 const maxExponent = 40;
 
-/** Longer numbers are not amounts of money. */
+/** A longer number is not an amount of money. */
 const maxSpellingChars = 100;
 
-/** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers over these limits. */
+/** Parses a number like `12`, `0.3`, `-1` or `3e-7`. Returns undefined for other text, and beyond the limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxSpellingChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
@@ -47,11 +47,11 @@ export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decima
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** Multiplies a spelled number by 10^`power`: `"3e-7"` with 6 becomes `"0.3"`; undefined for other text. */
+/** Multiplies the number in a text by 10^`power`. `"3e-7"` and 6 give `"0.3"`. Returns undefined for other text. */
 export const shiftSpelled = (text: string, power: number): string | undefined => {
   const decimal = parseDecimal(text);
   return decimal === undefined ? undefined : formatDecimal(shiftDecimal(decimal, power));
 };
 
-/** Rounds to six significant digits for people. Whole numbers stay unchanged, because they may be counts. */
+/** Rounds a fraction to six significant digits. Whole numbers stay unchanged, because they may be counts. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

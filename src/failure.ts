@@ -1,4 +1,4 @@
-/** The class of all failures and their exit codes. Each module makes its failures in its failures.ts. */
+/** The class of all failures, and the exit codes. The failures.ts of a module makes the failures of the module. */
 
 /** The exit code of each `error.code` (exit-codes.md). */
 export const exitCodes = {
@@ -34,21 +34,21 @@ export interface Problem {
   readonly from?: "service";
   /** Bytes from the start of the file, from 0. */
   readonly offset?: number;
-  /** `file:line` in data that rollcall converted from another file. `file` and `line` are the position in that file. */
+  /** `file:line` in converted data. `file` and `line` are then the position in the data before the conversion. */
   readonly readAt?: string;
   readonly readPath?: readonly (string | number)[];
   readonly excerpt?: Excerpt;
-  /** Similar problems that are not displayed: their count, and the positions of some of them. */
+  /** Similar problems that are not displayed. `places` has the positions of some of these problems. */
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
-/** Returns the fields of a problem that documents contain, in their order (output.md). */
+/** Returns the fields of a problem in JSON, in the order that output.md promises. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A piece of a line; `from` and `to` bound the value in `text`. Secrets are redacted, control characters are not. */
+/** A part of a line, with redacted secrets, but with control characters. `text` has the value from `from` to `to`. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
@@ -62,7 +62,7 @@ export type FailureLocation = { readonly [Name in "line" | "column"]?: number | 
   readonly [Name in "file" | "setting" | "option" | "environment"]?: string | undefined;
 };
 
-/** The request that failed. The URL has no credentials. `said` is the message of its reply, not yet safe to print. */
+/** A request that failed. `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
 type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;
 
 export interface FailureDetails {
@@ -83,10 +83,10 @@ export interface FailureDetails {
   readonly help?: string;
   readonly stack?: string | undefined;
   readonly endedBy?: string;
-  /** The part of the hint that removes the cause. The rest of the hint is the advice to rerun. */
+  /** The hint without the advice to rerun. */
   readonly remedy?: string | undefined;
   readonly isHtmlPage?: boolean;
-  /** Number of groups that could be sent without the invalid groups; `some` for a growing file. */
+  /** Number of groups that can be sent if the invalid groups are skipped; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
   readonly subject?: string;
   readonly isConverted?: boolean;
@@ -94,7 +94,7 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
-/** The end of a run that did not succeed. `output` prints it, and `run` returns its exit code. */
+/** An event that ends a run. `output` prints the failure, and `run` returns the exit code of the failure. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;

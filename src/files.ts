@@ -12,7 +12,7 @@ import { formatCommandLine } from "./shell-words.ts";
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/** Makes a folder and its parents. Node's `recursive` never returns if a folder cannot be made, as in `/proc`. */
+/** Makes a folder and its parents, without Node's `recursive`, which never returns for a folder in `/proc`. */
 export const makeFolder = (path: string): void => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
@@ -24,11 +24,11 @@ export const makeFolder = (path: string): void => {
   }
 };
 
-/** Refuses a path with a part that another user owns, or can replace by renaming. @throws Failure `unsafe-ownership` */
+/** Refuses a path if another user owns or can replace a part of the path. @throws Failure `unsafe-ownership` */
 export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
-  // In a user namespace, the system's root has another uid, which owns `/`.
+  // In a user namespace, the root user of the machine has another uid, and owns `/`.
   const trusted = [user, 0, fs.statSync("/").uid];
   const requireSafePart = (part: string, hops: number): void => {
     const above = dirname(part);
@@ -61,7 +61,7 @@ export const requireSafeOwnership = (path: string): void => {
   requireSafePart(resolve(path), 0);
 };
 
-/** As many links as Linux follows in a path. */
+/** Number of links that Linux follows in a path. */
 const maxLinks = 40;
 
 const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
@@ -74,11 +74,11 @@ const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
-/** Assumed: a group whose gid equals the owner's uid has no other users. A sticky folder protects files from others. */
+/** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** Returns a warning if other users can access a file or folder. Windows has no modes. */
+/** Returns a warning if other users can access a file or folder; undefined on Windows, which has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
@@ -94,7 +94,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft next to the file that it will replace, or a pipe or device itself. All methods throw as `node:fs`. */
+/** Opens a draft that will replace a file. Opens a pipe or a device itself. All methods throw as `node:fs` does. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -113,7 +113,7 @@ export const openDraft = (path: string, mode = 0o600) => {
     }
     close();
     fs.renameSync(draft, target);
-    // Not every system can sync a folder. The bytes of the file are on disk already.
+    // Some systems cannot sync a folder. The bytes of the file are on disk already.
     ignoreErrors(() => {
       const folder = fs.openSync(dirname(target), "r");
       fs.fsyncSync(folder);
@@ -144,7 +144,7 @@ export const ignoreErrors = <Result>(work: () => Result): Result | undefined => 
   }
 };
 
-/** Writes a whole file, or leaves the old file unchanged. @param mode of the written file @throws as `node:fs` */
+/** Writes a whole file, or leaves the old file unchanged. @throws as `node:fs` does */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
   const draft = openDraft(path, mode);
   try {
@@ -160,7 +160,7 @@ export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
-    // Some file systems do not number files, so the path identifies them.
+    // If the file system does not number files, the path identifies the file.
     if (facts !== undefined && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
@@ -187,7 +187,7 @@ export const writeUserFile = <Result>(file: string, write: () => Result, names =
   }
 };
 
-/** Returns the reason why a file cannot be written, and what to do. @param otherFile the hint to choose another file */
+/** Explains why a file cannot be written. @param otherFile the hint to choose another file */
 export const explainUnwritable = (file: string, code: string, otherFile: string) => {
   const isFull = code === "ENOSPC" || code === "EDQUOT";
   const hint = isFull ? `free disk space, or ${otherFile}` : otherFile;
@@ -196,7 +196,7 @@ export const explainUnwritable = (file: string, code: string, otherFile: string)
   return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFile}` };
 };
 
-/** Removes a file's drafts that killed runs left. @param before milliseconds since 1970; keeps drafts changed later */
+/** Removes drafts that killed runs left next to a file. @param before milliseconds since 1970; newer drafts stay */
 export const removeDrafts = (path: string, before: number): void => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -209,14 +209,14 @@ export const removeDrafts = (path: string, before: number): void => {
 
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
-/** Warns if other users can access a database file. An empty file is fine: opening it sets mode 0600. */
+/** Warns if other users can access a database file, unless the file is empty: opening it then sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void): void => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
   if (looseMode !== undefined) warn(looseMode);
 };
 
-/** Reads a stream, or the file, pipe or device at a path; undefined for more than `maxBytes`. @throws `toError(…)` */
+/** Reads a stream, or the file, pipe or device at a path; undefined if it exceeds `maxBytes`. @throws `toError(…)` */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
@@ -243,7 +243,7 @@ export const readUpTo = async (
   }
 };
 
-/** If the signal aborts before `end`, writes a line to a named pipe: only this unblocks opening or reading the pipe. */
+/** If the signal aborts before `end`, writes a line to a named pipe. Only this unblocks opening or reading the pipe. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -259,7 +259,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 
 const pipePollMs = 10;
 
-/** Opens a named pipe for writing when it has a reader. Polls, because a blocking `openSync` would block signals. */
+/** Opens a named pipe when it has a reader. Polls, because signals cannot interrupt a blocking `openSync`. */
 const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal): Promise<number> => {
   for (;;) {
     try {
@@ -286,7 +286,7 @@ export const writeForReader = async <Result>(
   }
 };
 
-/** Reads a file. @throws as `node:fs`, or `not-a-file` for a pipe or device, because no signal could end its read */
+/** Reads a file, but no pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.

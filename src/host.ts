@@ -30,7 +30,7 @@ export interface Host {
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals, to abandon requests in flight. Repeated, that signal ends the process. */
+  /** Aborts at the second of these signals, to abandon requests in flight. If that signal repeats, the process ends. */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
@@ -38,7 +38,7 @@ export interface Host {
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** Decodes the percent escapes of a URL part; returns a text with a stray `%`, as in a password, unchanged. */
+/** Decodes the percent escapes of a URL part. Returns a text with a stray `%`, such as a password, unchanged. */
 export const decodePercent = (text: string): string => {
   try {
     return decodeURIComponent(text);
@@ -49,7 +49,7 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets in an environment: of rollcall, PostgreSQL and W&B, whose key looks like a commit id. */
+/** Returns the secrets of rollcall, PostgreSQL and W&B in an environment. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -58,7 +58,7 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Returns an environment for other programs: without secrets of rollcall and PostgreSQL, and URLs of databases. */
+/** Removes secrets of rollcall and PostgreSQL, and URLs of databases, from the environment of another program. */
 export const removeSecrets = (env: Host["env"]): Host["env"] => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
@@ -77,7 +77,7 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
   return { ...host, signal: either };
 };
 
-/** Repeats a SIGINT that Node kept from its listeners, such as during a script with `breakOnSigint`. */
+/** Repeats a SIGINT that Node did not pass to listeners, such as during a script with `breakOnSigint`. */
 export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
@@ -85,7 +85,7 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const urgentAbort = new AbortController();
-  // Every request in flight listens, so many listeners are not a leak.
+  // Every request in flight has a listener, so many listeners are not a leak.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
   const listeners = signalNames.map((name) => {
@@ -104,7 +104,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    // Getters, because Node opens a stream at its first use, and most runs use only one of the three.
+    // These are getters, because Node opens a stream at its first use, and most runs use only one of the streams.
     get stdin() {
       return process.stdin;
     },
@@ -136,7 +136,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       },
     },
     now: Date.now,
-    // Node loads `performance` at its first use, which takes a millisecond.
+    // Does not use `performance`, because loading `performance` takes a millisecond.
     elapsed: () => Number(process.hrtime.bigint()) / 1e6,
     sleep: async (ms, signal) => {
       const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");

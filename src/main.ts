@@ -1,10 +1,9 @@
-/** The entry point: answers `--version` at once, and runs everything else. */
+/** The entry point. Answers `--version` without loading other modules, because scripts often print the version. */
 
 import { version } from "../package.json" with { type: "json" };
 
 export const main = async (process: NodeJS.Process): Promise<number> => {
   const [word, ...others] = process.argv.slice(2);
-  // Scripts often print the version, so loading the other modules for it would be a waste.
   const isVersionRequest = others.length === 0 && (word === "--version" || word === "-V");
   if (isVersionRequest && (await tryWrite(process.stdout, `${version}\n`))) return 0;
   return await (await import("./run.ts")).run(process);

@@ -1,8 +1,8 @@
-/** Finds the name that was probably meant, ignoring case. */
+/** Finds the name that the user probably meant, ignoring case. */
 
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
-  // Fewer edits than letters, because otherwise every short name would be near.
+  // `maxEdits` is less than the number of letters, because otherwise every short name would be near.
   const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
   const names = Array.from(candidates, (candidate) => ({ candidate, name: candidate.toLowerCase() }));
   const near = names.map(({ candidate, name }) => ({ candidate, edits: countEdits(typed, name) }));

@@ -17,7 +17,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
   }
 };
 
-/** Runs the command line of a host. Resolves with the exit code. @param stray ends the run if it rejects */
+/** @param stray a promise that ends the run if it rejects */
 export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)): Promise<number> => {
   let screen: Screen | undefined;
   let context: Context | undefined;
@@ -65,7 +65,7 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
 /** The help lists these commands without their descriptions, so that it fits one screen. */
 const inMoreGroup = (load: () => Promise<cli.Command>) => async () => ({ ...(await load()), group: "more" as const });
 
-/** A command is loaded only if it is typed, because loading all commands takes longer than most runs. */
+/** Loads only the command that a user types, because loading all commands takes longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
     words: "",

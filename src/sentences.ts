@@ -1,4 +1,4 @@
-/** Parts of sentences that the failures of several modules share. */
+/** Parts of messages that several modules share. */
 import type { FailureLocation, Problem } from "./failure.ts";
 
 export const inProfile = (command: string, profile: string): string =>
@@ -9,14 +9,14 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`): str
 
 export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Returns the options of typed values, such as `--best 3`. A value that is undefined or false has no option. */
-export const toOptionArgs = (typed: Readonly<Record<string, unknown>>): readonly string[] =>
-  Object.entries(typed).flatMap(([name, value]) => {
+/** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
+export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
-/** The position of a problem in front of its message: `a.jsonl:3:14: `; empty without a file. */
+/** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
 export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
@@ -41,7 +41,7 @@ export const formatList = (items: readonly string[], max = 10): string =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
-  // With quotes, a terminal does not add the question mark to a URL.
+  // Without quotes, a terminal may add the question mark to a URL.
   const quote = suggestion?.includes("://") ? "`" : "";
   const hint = suggestion === undefined ? otherwise : `did you mean ${quote}${suggestion}${quote}?`;
   return hint === undefined ? {} : { hint };

@@ -5,7 +5,7 @@ type Quote = "" | "'" | '"';
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
-/** Splits a line. The last word is still being typed: it is empty after white space. */
+/** Splits a line into words. If the line ends with white space, the last word is empty. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }) => {
   const words: ReturnType<typeof splitWord>[] = [];
   let at = 0;
@@ -52,7 +52,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the index after the command substitution at `at`; `at` or less if there is no complete substitution. */
+/** Returns the end of a command substitution at `at`. Returns at most `at` if there is no complete substitution. */
 const findSubstitutionEnd = (line: string, at: number): number => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;

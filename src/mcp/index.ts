@@ -1,4 +1,4 @@
-/** Serves tools to an agent over the Model Context Protocol, and confines files to one folder. */
+/** Serves tools to an agent over the Model Context Protocol. The tools can read files in one folder. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -48,7 +48,7 @@ interface ServeOptions {
   readonly notice: (sentence: string) => void;
 }
 
-/** Maximum size of a message in bytes. A call of a tool has a few hundred. */
+/** Maximum bytes of a message. A call of a tool has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -71,7 +71,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitized here, because the text is JSON. In the message, it is only a string.
+    // Sanitizes each text here, where it is JSON. In the message, the text is a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
@@ -97,8 +97,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK starts the last tool in the turn of the event loop in which stdin ends. It answers in the turn in which
-    // the tool ends.
+    // Waits until the SDK has started the last tool, until all tools have ended, and until the SDK has written answers.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

@@ -9,7 +9,7 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** Returns a function that opens a file by its path from the root, or by an absolute path into it. */
+/** Returns a function that opens a file by a path relative to the root, or by an absolute path below the root. */
 export const openRoot = (typed: string) => {
   const folder = findFolder(typed);
   if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
@@ -20,7 +20,7 @@ export const openRoot = (typed: string) => {
     try {
       return openInside(folder, paths.find((each) => isInside(folder, each)) ?? folder);
     } catch {
-      // All reasons have the same message, so that a client cannot detect files outside.
+      // All reasons have the same message, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file relative to --root: not a folder, a URL, or a link that leads outside";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }
@@ -40,7 +40,7 @@ const isInside = (folder: string, path: string): boolean => {
   return fromFolder !== "" && fromFolder !== ".." && !fromFolder.startsWith(join("..", sep)) && !isAbsolute(fromFolder);
 };
 
-/** O_NONBLOCK: opening a pipe does not wait for its writer. */
+/** With O_NONBLOCK, opening a pipe does not wait for a writer. */
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const descriptorFolder = "/proc/self/fd";
 
@@ -55,7 +55,7 @@ const openInside = (folder: string, candidate: string) => {
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
-      /** The path to read. On Linux, the path of the descriptor, so that no replacement is read. */
+      /** The path to read. On Linux, it is the path of the descriptor, so that rollcall never reads a replacement. */
       path,
       name,
       /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */

@@ -1,4 +1,4 @@
-/** A separate bundle of the SDK's parts for `mcp`, so that other commands do not load its validators. */
+/** The parts of the SDK for `mcp`, in a separate bundle, so that other commands do not load the SDK's validators. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

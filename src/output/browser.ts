@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/** Undefined without a display. Passes the URL in a private file: other users see arguments, and a URL has a token. */
+/** Passes the URL in a private file, because other users can see arguments. Returns undefined without a display. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };
@@ -27,11 +27,11 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
     opener.on("error", () => resolve());
     opener.once("exit", (code) => code !== 0 && resolve());
   });
-  // `failed` resolves if no browser could be started, and otherwise never. `close` deletes the file.
+  // `failed` resolves only if no browser could be started. `close` deletes the file.
   return { failed: failed.then(close), close };
 };
 
-/** Returns a page that redirects to `url`, which rollcall composed, so it needs no escaping. */
+/** Returns a page that redirects to `url`. rollcall composed `url`, so it needs no escaping. */
 const redirectPage = (url: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -42,7 +42,7 @@ const redirectPage = (url: string): string => `<!doctype html>
 </html>
 `;
 
-/** False in a build, over SSH on macOS, and on Linux without a display server: nobody would see the browser. */
+/** True unless rollcall runs in a build, over SSH on macOS, or on Linux without a display server. */
 const hasDisplay = ({ env, platform }: Host): boolean => {
   if (isBuildSystem(env)) return false;
   if (platform === "win32") return true;

@@ -8,24 +8,24 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string): string => redact(sanitizeText(text)),
-    // Redacts twice, because joined white space can hide a secret, and removed characters can reveal one.
+    // Redacts twice, because joining white space can hide a secret, and removing characters can reveal a secret.
     line: (text: string): string => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string): string => {
       const safe = redactJson(sanitizeJson(json));
-      // No string of JSON begins a line, so only commands that work anywhere in a line need an escape.
+      // No string in JSON begins a line, so rollcall escapes only the commands that work anywhere in a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     verbatim: redact,
     verbatimJson: redactJson,
-    /** Breaks up commands of a build system, and redacts secrets that removed escapes hid. Takes complete lines. */
+    /** Breaks up commands of a build system in complete lines. Redacts secrets that escapes had hidden. */
     breakCommands: (text: string): string => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Escape sequences: CSI, and strings (title, link, device) that end on their line. */
+/** Escape sequences: CSI, and strings (title, link, device) that end on the line where they begin. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
@@ -63,7 +63,7 @@ export const isBuildSystem = (env: Host["env"]): boolean =>
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 
-/** `::` at the start of a line, also after white space and color, and the prefixes anywhere. */
+/** `::` at the start of a line, also after white space and color, and `commandPrefixes` anywhere. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
 export const toOneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");

@@ -99,7 +99,7 @@ const formatFailure = (failure: Failure, style: TextStyle): string => {
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     ...omittedProblemLines(failure).flatMap((text) => foldText(text, style)),
     ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
-    // Not folded here, so that a command copied from the terminal is one line.
+    // The command is not folded, so that it is one line when a user copies it.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
     ...(stack === undefined ? [] : [clean(stack)]),
   ];
@@ -156,7 +156,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
 
 const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if there is no column, or if a service sent the message, which may not name the value. */
+/** Adds the path if the problem has no column. Adds it to messages of a service, which may not name the value. */
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -209,7 +209,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // Redaction finds a secret that crosses an edge of the value only in the whole text. The mark is then at its start.
+  // A secret that crosses an edge of the value is found only in the whole text. The mark is then at the text's start.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
 
-/** @param groups the outcome of the groups, if the command logs groups */
+/** @param groups counts of groups, if the command logs groups */
 export const outputFailed = (
   code: string,
   groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },

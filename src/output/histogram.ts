@@ -46,16 +46,16 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // If values are rounded, each stands for a range. Edges at multiples of `rangeStep` never cut such a range.
+  // If values are rounded, each represents a range. Edges at multiples of `rangeStep` never divide such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
   for (const { value, count } of weights) {
-    // Despite rounding, a value on an edge belongs to the bin that begins there. The last bin contains its end.
+    // Despite rounding, a value on an edge belongs to the bin after the edge. The last bin includes both of its edges.
     const bin = Math.min(counts.length - 1, Math.floor((value - start) / step + 1e-9));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
-  // Edges usually have few digits. More digits distinguish the edges if rewards are large and differ little.
+  // Edges usually have few digits, but the edges of large rewards that differ little need more digits.
   const edge = (at: number): string => formatNumber(start + at * step, 12);
   return counts.map((count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
 };

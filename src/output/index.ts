@@ -1,4 +1,4 @@
-/** Formats values as text for people and programs, and prints it. */
+/** Formats and prints values for people and programs. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 

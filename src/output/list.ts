@@ -43,7 +43,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownCol
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
     fallbackText(column.value(row), position);
-  /** Returns the text of a name such as `a.b` that the wire lacks: the text of `a`, or else of `value`. */
+  /** Returns the text of `a` if the wire lacks a name such as `a.b`. If the wire lacks `a` too, formats `value`. */
   const fallbackText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");
@@ -53,7 +53,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownCol
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
-/** Objects become JSON, because `String` would use a key such as `toString`, which a reply may have. */
+/** Formats an object as JSON, because `String` would use a key such as `toString`, which a reply may have. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);

@@ -1,4 +1,4 @@
-/** Prints pages: titled sections of labelled lines and blocks. Lines are folded on a terminal, but not in a pipe. */
+/** Prints pages: titled sections of labelled lines and blocks. Folds lines on a terminal, but usually not in a pipe. */
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -21,8 +21,9 @@ type Layout = Awaited<ReturnType<typeof layoutOf>>;
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. In a list, the minimum is the width of the widest character. */
+/** Minimum columns of a folded line at any indent. */
 const minColumns = 16;
+/** The same minimum in a list: the width of the widest character. */
 const minListColumns = 2;
 
 const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {
@@ -101,16 +102,16 @@ const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthO
   return beside + longest > width && below + longest <= width;
 };
 
-/** Lines of a long block on a bounded page. `tailLines` of them are from the end of the block. */
+/** Lines of a long block on a bounded page, including `tailLines` lines from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
-/** Fewer lines are not worth omitting. */
+/** A block with fewer lines to omit is shown completely. */
 const minOmittedLines = 8;
 
-/** Characters that are laid out together: a portion of a block, or one end of a huge block. */
+/** Maximum characters that are laid out together: a portion of a block, or one end of a huge block. */
 const maxLayoutLength = 64 * 1024;
 
-/** The lines of a block, in portions, because a block may have 50 MB. */
+/** Yields the lines of a block in portions, because a block may have 50 MB. */
 function* blockLines(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
@@ -128,7 +129,7 @@ function* blockLines(
     });
   const text = block.replace(/\n$/, "");
   if (!isBounded) {
-    // Cleaned as a whole, so that nothing harmful is split between portions.
+    // Cleans the whole text at once, so that no harmful sequence is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + maxLayoutLength);
@@ -145,7 +146,7 @@ function* blockLines(
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** Columns of the widest indent that a folded line repeats on each of its parts. A wider one leaves little space. */
+/** The parts of a folded line repeat the line's indent up to this width. A wider indent would leave little space. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {

@@ -8,7 +8,7 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
 type OnMissing = (command: string) => void;
 
-/** Prints pieces. Starts the pager when the pieces fill the terminal. Returns false if the reader left early. */
+/** Prints pieces, in the pager if the pieces fill the terminal. Returns false if the reader left early. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
   const taken: string[] = [];
   let isLong = false;

@@ -1,4 +1,4 @@
-/** Progress on standard error: a spinner or a bar on a terminal, lines in a build's log, events for a program. */
+/** Shows progress on standard error: a spinner or bar on a terminal, lines in a build's log, events for a program. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
@@ -96,11 +96,11 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** Cells of a bar. A bar of fewer than `minCells` is omitted. */
+/** Maximum cells of a bar. A bar with fewer than `minCells` cells is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
-/** The text of a bar, with its parts in the order of importance. The last parts are omitted if they do not fit. */
+/** Formats a bar with texts in the order of importance. Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },

@@ -16,7 +16,7 @@ export interface Report {
   readonly file: string | undefined;
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];
-  /** Mode of the file, narrowed by the umask. Default: readable by everyone, because a build system reads it. */
+  /** Mode of the file, narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
   readonly mode?: number;
 }
 
@@ -34,7 +34,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   await writeForReader(file, screen.host, write);
 };
 
-/** Returns the last line of a report in a file, with which a later run detects changes of the report. */
+/** Returns the last line of a report file, with which a later run detects changes of the report. */
 const checksumLine = (form: ReportFormat, text: string): string => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
@@ -42,7 +42,7 @@ const checksumLine = (form: ReportFormat, text: string): string => {
 
 const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
 
-/** Refuses a file with any content but an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
+/** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
 export const requireReportFile = (file: string): void => {
   const check = () => {
     const stats = statSync(file, { throwIfNoEntry: false });
@@ -56,7 +56,7 @@ export const requireReportFile = (file: string): void => {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-/** Errors come first, because GitHub limits the number of shown problems. Escapes are those of GitHub's runner. */
+/** Errors come first, because GitHub limits the number of shown problems. GitHub's runner defines the escapes. */
 const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
   const escapeData = (text: string): string => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number): string => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
@@ -76,7 +76,7 @@ const problemText = ({ message, advice, others }: Problem): string => {
   return [message, more, advice].filter((part) => part !== undefined).join("\n");
 };
 
-/** A suite for each input, and one for other problems. Problems are tests. A suite without errors has a passed test. */
+/** Makes a suite for each input, and one for other problems. Each problem is a test. A suite without errors passes. */
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));

@@ -1,4 +1,4 @@
-/** The output of one run: the format of its result, its colors, and both streams. */
+/** The output of one run: format, colors, and both streams. */
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
@@ -10,40 +10,40 @@ import { type Format, isProgramFormat, type Paint, plainPaint } from "./views.ts
 
 export const colorModes = ["auto", "always", "never"] as const;
 
-export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
+export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
   readonly fields?: string | undefined;
   readonly color?: string | undefined;
 };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
-  /** True if each message on standard error is a line of JSON: `--progress json` or `--log json`. */
+  /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
   /** True if the names in `fields` were checked. A key that the document lacks in this run is then no error. */
   readonly areFieldsChecked?: boolean;
 }
 
-export const parseScreenOptions = (typed: TypedScreenOptions) => {
-  const { json = false, output = json ? "json" : undefined } = typed;
+export const parseScreenOptions = (flags: ScreenFlags) => {
+  const { json = false, output = json ? "json" : undefined } = flags;
   if (json && output !== "json") {
     throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json means -o json" });
   }
-  const fields = typed.fields?.split(",").map((name) => name.trim());
-  if (typed.fields !== undefined && fields?.includes("") === true) {
+  const fields = flags.fields?.split(",").map((name) => name.trim());
+  if (flags.fields !== undefined && fields?.includes("") === true) {
     const wanted = "names separated by commas, such as id,name";
-    throw invalidOptionValue({ option: "--fields", value: typed.fields, wanted });
+    throw invalidOptionValue({ option: "--fields", value: flags.fields, wanted });
   }
   return {
     format: output,
     fields,
-    header: typed.header === true,
-    quiet: typed.quiet === true,
-    color: colorModes.find((when) => when === typed.color) ?? "auto",
-    pager: typed.pager !== false,
+    header: flags.header === true,
+    quiet: flags.quiet === true,
+    color: colorModes.find((when) => when === flags.color) ?? "auto",
+    pager: flags.pager !== false,
   };
 };
 
-/** `lines` must be clean already. `json` is cleaned when it is printed. `verbatim` is only redacted. */
+/** `print` cleans `json`, only redacts `verbatim`, and expects clean `lines`. */
 type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
@@ -72,7 +72,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   let spinner: progress.ProgressIndicator | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error, in the order of the calls. Ignores errors, because nothing else could report them. */
+  /** Writes to standard error, in the order of the calls. Ignores errors, because rollcall could not report them. */
   const writeError = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
     errorPaint ??= loadPaint(errorColor);
     const paint = errorPaint;
@@ -159,7 +159,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
       if (isForProgram || options.quiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints a warning. Omitted with `--quiet`, and if the result is JSON, which may have a key for warnings. */
+    /** Prints a warning, but not with `--quiet` or if the result is JSON, which may have a key for warnings. */
     warn: (problem: Problem): void => {
       if (isForProgram || options.quiet) return;
       if (printsEvents) writeEvent({ event: "warning", ...toProblemDocument(problem) });
@@ -173,7 +173,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),
-    /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
+    /** Starts the progress of a long run. Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const inLines = isInBuild && !isForProgram && !options.quiet;
       const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
@@ -186,7 +186,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   return screen;
 };
 
-/** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
+/** The first of `--color`, `FORCE_COLOR` and `NO_COLOR` that is set decides. Default: true for a terminal. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;

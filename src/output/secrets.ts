@@ -9,14 +9,14 @@ const redacted = "***";
 const minLength = 4;
 /** A shorter secret is not redacted in names of JSON members, because it may equal a name such as `data`. */
 const minLengthInNames = 8;
-/** A shorter piece of base64 occurs by chance, because the search ignores case. */
+/** A shorter piece of base64 is not redacted, because a search that ignores case finds such pieces by chance. */
 const minBase64Length = 6;
 /** Number of letters of a secret in its search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 export const openSecrets = () => {
   const known = new Set<string>();
-  // Longest first, because a secret may contain another one.
+  // The longest spelling is first, because a secret may contain another secret.
   let spellings: readonly SecretSpelling[] = [];
   return {
     add(secret: string): void {
@@ -34,7 +34,7 @@ export const openSecrets = () => {
   };
 };
 
-/** Returns the encodings of a secret and of its lines: plain, hex, and base64 alone or in a text such as a header. */
+/** Returns the encodings of a secret and of its lines: plain, hex, and base64, alone or in an encoded header. */
 const spellingsOf = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
@@ -51,7 +51,7 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
   });
 };
 
-/** The base64 letters that encode only these bytes if `before` bytes of a group of three precede them. */
+/** Returns the base64 letters that depend only on `bytes` if `before` bytes of a group of three precede `bytes`. */
 const encodeInside = (bytes: Uint8Array, before: number): string => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
@@ -73,7 +73,7 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
-/** Patterns of a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
+/** Returns patterns for a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
 const letterPatterns = (letter: string): readonly string[] => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
@@ -104,10 +104,10 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The end of truncated text, possibly inside an escape. The start of a secret may precede it. */
+/** The end of truncated text, possibly inside an escape. The truncated text may end with the start of a secret. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends of a secret: a backslash can be a letter or an escape. A truncation is also an end. */
+/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. A truncation is an end. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -152,7 +152,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // A secret that begins inside an escape leaves half of the escape, so the whole string is redacted.
+      // If a redaction leaves half of an escape, the whole string is redacted.
       const isWhole = parseJson(`"${changed}"`) !== undefined;
       parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;
@@ -162,7 +162,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, also in malformed URLs, and values of options with names of secrets. */
+/** Finds passwords in URLs, also in malformed URLs, and the values of options with names such as `--token`. */
 export const findSecrets = (args: readonly string[]): readonly string[] =>
   args.flatMap((word) => {
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
@@ -170,7 +170,7 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
     return found.flatMap((secret) => [secret, decodePercent(secret)]);
   });
 
-/** All texts between a colon and the last @ of a URL, which may have any number of slashes. */
+/** Returns all texts between a colon and the last @ of a URL. A URL may have any number of slashes. */
 const findPasswords = (word: string): readonly string[] => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.

@@ -1,4 +1,4 @@
-/** A stream to a reader: waits while the reader is slow, and stops without an error if the reader left. */
+/** Writes to a stream. Waits while the reader is slow, and stops without an error if the reader left. */
 import type { Writable } from "node:stream";
 import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
@@ -7,7 +7,7 @@ export type Pieces = Iterable<string> | AsyncIterable<string>;
 export type Sink = ReturnType<typeof openSink>;
 
 /** Maximum bytes of one write, so that output for a slow reader takes little memory. */
-const pieceBytes = 1 << 18;
+const maxWriteBytes = 1 << 18;
 
 /** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
@@ -49,9 +49,9 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array): Promise<void> {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
-      for (let at = 0; at < bytes.length && !isReaderGone; at += pieceBytes) {
+      for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
         signal?.throwIfAborted();
-        await writePiece(bytes.subarray(at, at + pieceBytes));
+        await writePiece(bytes.subarray(at, at + maxWriteBytes));
       }
     },
   };

@@ -17,7 +17,7 @@ interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank"
   readonly tags: readonly (CellTag | undefined)[];
 }
 
-/** Share of cells that the preferred width shows completely, so that one long id does not displace a column. */
+/** Share of cells that the preferred width shows completely, so that one long id does not displace other columns. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
@@ -42,7 +42,7 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 };
 
 const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] => {
-  // Row by row, because only the last parsed row of the wire stays in memory.
+  // Reads row by row, because only the last parsed row stays in memory.
   const lines = rows.map((row, position) =>
     columns.map(({ cell, tag }) => ({ text: clean(cell(row, position)), tag: tag?.(row) })),
   );
@@ -103,7 +103,7 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;
 
-/** To give a column its `preferred` width, others are omitted. If its `min` width does not fit, sections are used. */
+/** Columns are omitted until the `preferred` widths fit. If even the `min` widths do not fit, sections are used. */
 const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;
@@ -123,7 +123,7 @@ const alignPoints = (cells: readonly string[]): readonly string[] => {
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 
-/** Widens the first column and the column of names, so that rows differ visibly and names can be typed. */
+/** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
 const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn[] => {
   const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
   return columns.map((column) => {
@@ -133,7 +133,7 @@ const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn
   });
 };
 
-/** The width at which truncated cells still differ: their longest common start, the next letter, and the ellipsis. */
+/** Returns the width at which truncated cells differ: the longest common start, the next letter, and the ellipsis. */
 const distinctWidth = (cells: readonly string[]): number => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
@@ -186,11 +186,11 @@ const layOutRows = (
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 has the character widths of 2019, so it lays out a placeholder of the right width for each cell.
+  // cli-table3 has the character widths of 2019, so cli-table3 gets placeholders of the right width instead of cells.
   table.push(...lines.map((line) => line.map((cell) => placeholder.repeat(measureWidth(cell)))));
   const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
-  // The lookbehind avoids an attempt at each of many spaces.
+  // The lookbehind prevents an attempt to match at each of many spaces.
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 

@@ -15,18 +15,18 @@ export interface CellTag {
 }
 
 export interface Column<Row> {
-  /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
+  /** Name in `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
   readonly name: string;
-  /** The name in the document, such as `entry.pricing.prompt`. Default: the name. */
+  /** Path in the document, such as `entry.pricing.prompt`. Default: the name. */
   readonly path?: string;
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
   /** Columns of a high rank are omitted first if the terminal is narrow; 0 is never omitted. */
   readonly rank: number;
-  /** True if the cells are names that people type. If no column has it, the first column has the names. */
+  /** True if the cells are names that people type. Without such a column, the first column has the names. */
   readonly hasNames?: boolean;
-  /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
+  /** Returns text for a person, not yet made safe. `spelled` returns the value as in the JSON, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
   /** True if cells show the JSON of the value, because it has no fixed form. */
@@ -34,12 +34,12 @@ export interface Column<Row> {
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
-/** The objects in a reply or document. JSON and CSV are made from the bytes, which keeps the spelling of values. */
+/** The objects in a reply or document. JSON and CSV are made from the bytes to keep the spelling of values. */
 export interface WireObjects {
   readonly bytes: Uint8Array;
   /** The member of the document that contains the objects: an array, or one object. Default: the document itself. */
   readonly member?: string | undefined;
-  /** Indexes of the shown objects, in their order. Default: all objects. */
+  /** Indexes of the shown objects, in the order of display. Default: all objects. */
   readonly shownPositions?: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export interface Line {
   readonly label: string;
   readonly text: string;
   readonly tone?: Tone | undefined;
-  /** Text of rollcall: a sentence, whose commands are not folded, or a command. Default: text from outside. */
+  /** `sentence` and `command` are texts of rollcall. Commands are not folded. Default: text from outside. */
   readonly kind?: "sentence" | "command" | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface Section {
   readonly level?: 1 | 2 | 3;
   readonly lines?: readonly Line[];
   readonly block?: string;
-  /** True if the block is text from outside. Each line gets a rail, so that no text looks like rollcall's own. */
+  /** True if the block is text from outside. Each line gets a `│`, so that no text looks like rollcall's text. */
   readonly isQuoted?: boolean;
   readonly maxBlockLines?: number;
 }

@@ -6,7 +6,7 @@ import { eastAsianWidth } from "get-east-asian-width";
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
-/** Maximum code units that are measured: more than any terminal has columns. */
+/** Maximum code units that are measured. No terminal has as many columns. */
 const maxMeasured = 4096;
 
 export const measureWidth = (line: string): number => {
@@ -18,7 +18,7 @@ export const measureWidth = (line: string): number => {
 };
 
 let graphemes: Intl.Segmenter | undefined;
-/** The first segmenter takes 8 ms, and most text needs none. */
+/** Makes a segmenter on request, because that takes 8 ms, and most text needs no segmenter. */
 const splitGraphemes = (text: string) => {
   graphemes ??= new Intl.Segmenter("en");
   return graphemes.segment(text);
@@ -34,13 +34,13 @@ const emojiWidth = 2;
 const measureGrapheme = (grapheme: string): number => {
   const isEmoji = emoji.test(grapheme);
   let width = isEmoji ? emojiWidth : 0;
-  // A spacing mark (Mc) after an emoji is drawn after it.
+  // The width of a spacing mark (Mc) adds to the width of an emoji.
   const parts = grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, "");
   for (const part of parts) width += eastAsianWidth(part.codePointAt(0) ?? 0);
   return width;
 };
 
-/** Code units that fill the columns, unless graphemes are unusually long. */
+/** Returns a number of code units that fills the columns, unless graphemes are unusually long. */
 const maxUnits = (columns: number): number => columns * 8 + 64;
 
 const takeStart = (line: string, width: number): string => {
@@ -85,14 +85,14 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   }
 };
 
-/** Indent of all lines of a folded sentence but the first, and the minimum width of the text after it. */
+/** Indent of each line of a folded sentence except the first line. */
 const sentenceIndent = 2;
 const minIndentedWidth = 8;
 const noBreak = "\ue001";
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds between words. A wide word gets its own line, because a terminal that wraps the line copies it as one line. */
+/** Folds between words. A word that is too wide gets its own line. A terminal wraps that line, but copies it whole. */
 export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
   const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

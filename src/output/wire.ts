@@ -1,4 +1,4 @@
-/** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
+/** Finds the objects in a reply, and values of objects by dotted names. Keeps the spelling of values. */
 import { invalidOptionValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
 import * as walk from "../json/walk.ts";
@@ -28,7 +28,7 @@ const readMember = (bytes: Uint8Array, { start, end }: walk.Span): readonly [key
   return [String(JSON.parse(walk.sliceText(bytes, { start, end: keyEnd }))), value];
 };
 
-/** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
+/** Opens the objects of a document, or the document as the only object. Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const items = member === undefined ? [] : walk.walkItems(bytes, walk.skipWhite(bytes, 0));
   const members = Array.from(items, (item) => readMember(bytes, item));
@@ -54,7 +54,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the name, or else the shortest key that ends at a dot of the name. */
+/** Finds the member whose key is the name, or else the shortest key that precedes a dot in the name. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
@@ -81,7 +81,7 @@ const plainText = (value: raw.RawJson): string => {
 
 const onlyValue = (value: raw.RawJson) => (value.members.length === 1 ? (value.members[0]?.value ?? value) : value);
 
-/** Reads an object. `text` joins the items of lists; `json` keeps lists and objects as JSON. */
+/** Reads an object. `text` joins the items of lists. `json` keeps lists and objects as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
   const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
   return {
@@ -116,7 +116,7 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
-/** Finds a column by its name, its heading, or a part of them. Ignores case, and treats `_`, `-` and spaces alike. */
+/** Finds a column by its name, its heading, or a part of either. Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name: string): string =>
     name

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { findPath, omitContent, openSummary, parsePath, toMessages, toTrajectory } from "../../src/calls/index.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, printCalls, type TypedScreenOptions } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, printCalls, type ScreenFlags } from "../../src/output/index.ts";
 import { everything, repliesWith } from "../output/call.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
@@ -55,7 +55,7 @@ const call = fc
 
 const printed = async (
   one: RawJson,
-  typed: TypedScreenOptions,
+  typed: ScreenFlags,
   { markdown = false, noContent = false, columns }: { markdown?: boolean; noContent?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });

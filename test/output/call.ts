@@ -6,7 +6,7 @@ import {
   openScreen,
   parseScreenOptions,
   printCalls,
-  type TypedScreenOptions,
+  type ScreenFlags,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -28,7 +28,7 @@ export const everything: CallViewOptions = { ...nothing, costs: true, storageSiz
 /** Prints calls as `call read` does. Returns standard output. */
 export const printed = async (
   calls: readonly string[],
-  { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: TypedScreenOptions } = {},
+  { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: ScreenFlags } = {},
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });

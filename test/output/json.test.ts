@@ -8,7 +8,7 @@ import {
   printDocument,
   printList,
   printRaw,
-  type TypedScreenOptions,
+  type ScreenFlags,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -79,7 +79,7 @@ const printed = async (
     shownPositions,
     rows,
     ...typed
-  }: TypedScreenOptions & { readonly shownPositions?: readonly number[]; readonly rows?: number },
+  }: ScreenFlags & { readonly shownPositions?: readonly number[]; readonly rows?: number },
 ): Promise<string> => {
   const host = testHost();
   const wire = { bytes, member: "data", ...(shownPositions === undefined ? {} : { shownPositions }) };

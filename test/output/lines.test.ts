@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Column,
-  openScreen,
-  parseScreenOptions,
-  printList,
-  type TypedScreenOptions,
-} from "../../src/output/index.ts";
+import { type Column, openScreen, parseScreenOptions, printList, type ScreenFlags } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -21,7 +15,7 @@ const column = (name: string): Column<Row> => ({
 
 const columns = ["id", "n", "tags", "p.x"].map(column);
 
-const printed = async (rows: readonly Row[], typed: TypedScreenOptions, json = JSON.stringify({ data: rows })) => {
+const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
   const wire = { bytes: Buffer.from(json), member: "data" };
   await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows, wire });

@@ -1,8 +1,8 @@
 /** Opens a screen on a test host, and makes a list of one text. */
-import { type Column, openScreen, parseScreenOptions, type TypedScreenOptions } from "../../src/output/index.ts";
+import { type Column, openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
 import type { TestHost } from "../support/host.ts";
 
-export const screenOn = (host: TestHost, typed: TypedScreenOptions = {}) =>
+export const screenOn = (host: TestHost, typed: ScreenFlags = {}) =>
   openScreen({ host, options: parseScreenOptions(typed) });
 
 const columns: readonly Column<{ readonly id: string }>[] = [

@@ -10,7 +10,7 @@ import {
   printPage,
   printReport,
   type Screen,
-  type TypedScreenOptions,
+  type ScreenFlags,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { listOf, screenOn } from "./printed-text.ts";
@@ -59,7 +59,7 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe("***\n");
   });
 
-  const places: readonly (readonly [string, TypedScreenOptions, (screen: Screen, text: string) => Promise<void>])[] = [
+  const places: readonly (readonly [string, ScreenFlags, (screen: Screen, text: string) => Promise<void>])[] = [
     ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
     ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
     ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],

@@ -7,7 +7,7 @@ import {
   parseScreenOptions,
   printList,
   printPage,
-  type TypedScreenOptions,
+  type ScreenFlags,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -27,7 +27,7 @@ const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => 
 const drawn = async (
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  { width, ...typed }: TypedScreenOptions & { readonly width: number },
+  { width, ...typed }: ScreenFlags & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
   await printList(openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) }), {

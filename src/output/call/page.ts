@@ -7,12 +7,12 @@ import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
 import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
-/** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
+/** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
 export type CallViewOptions = Readonly<
   Record<"costs" | "storageSize" | "totalStorageSize" | "full" | "noContent", boolean> & { vendorPrefix: string }
 >;
 
-/** The sections of a call's page, not yet safe to print. Each section is made on request to save memory. */
+/** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions): Generator<Section, void> {
   const { vendorPrefix: prefix, noContent } = options;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
@@ -113,7 +113,7 @@ const costText = ({ model, parts, unit, total }: calls.Cost): string => {
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
 };
 
-/** Assumed: the total size is null if the call is not a root call. */
+/** Assumes that the total size is null if the call is not a root call. */
 const sizeText = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = raw.findValue(call, field);
   if (size === undefined) {

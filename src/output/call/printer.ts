@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`. If `canBeEmpty`, its list can be empty. */
+  /** Called after the last reply. If `hasSeveral`, JSON has a list of calls. If `canBeEmpty`, the list can be empty. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -72,7 +72,7 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The field of a logged reward, from which `--as trajectory` reads it by default. A column if a call has the field. */
+/** The field from which `--as trajectory` reads the reward by default. If a call has the field, it is a column. */
 const rewardField = "attributes.reward";
 
 const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({
@@ -157,7 +157,7 @@ const summaryColumns = [
   wireColumn("cost.usd", { ...decimal, heading: "cost\n$" }),
 ];
 
-/** `{"summary":{…},"groups":[{"op","model",…}]}`, with exact decimals. */
+/** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
 const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]): string => {
   const members = (values: object): string =>
     Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
