@@ -43,7 +43,7 @@ report("peak in MB for a million groups of one trajectory", await peakMb(logMill
 sink.close();
 rmSync(join(folder, "rollcall"), { recursive: true, force: true });
 
-// The answer of the service grows with the trajectories, because it has an id for each.
+// The answer of this service grows, because the answer has an id for each trajectory.
 const service = await startService(
   environment(folder, { ROLLCALL_LOCAL_KEY: "key" }),
   ...["--port", "0", "--data-dir", join(folder, "store")],

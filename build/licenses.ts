@@ -5,7 +5,7 @@ import type { Plugin } from "rolldown";
 
 export const licensesFile = "THIRD-PARTY-LICENSES";
 
-/** Returns a rolldown plugin that writes the list next to the bundle. Bundles with the same `folders` share the list. */
+/** A rolldown plugin that writes the list next to the bundle. Bundles with the same `folders` share the list. */
 export const licenses = (folders = new Set<string>()): Plugin => ({
   name: "licenses",
   generateBundle(_options, bundle) {
