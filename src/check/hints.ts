@@ -1,4 +1,4 @@
-/** Suggests fixes for values of a wrong shape, such as with the names or the nesting of other tools. */
+/** Suggests fixes for values of a wrong shape, such as values with the names or nesting of other tools. */
 import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";

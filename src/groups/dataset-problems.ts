@@ -1,4 +1,4 @@
-/** Reports problems that no value shows alone: zero variance, stale versions, outliers, duplicates. */
+/** Reports problems that no single value shows: zero variance, stale versions, outliers, duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
@@ -87,7 +87,7 @@ const reportStaleGroups = (dataset: IndexedGroups): void => {
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    // Minus infinity without a version.
+    // This is minus infinity for a group without a version.
     const version = findBounds(listVersions(dataset, group)).most;
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
@@ -104,7 +104,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn, but the input has one. Without any, `no-sampled-turns` is about the input. */
+/** True if a group has no sampled turn, but another group has. Otherwise, `no-sampled-turns` is about the input. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -137,16 +137,16 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   }
 };
 
-/** With fewer rewards, none is an outlier. */
+/** With fewer rewards, no reward is an outlier. */
 const minRewards = 10;
 
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Maximum outliers are this share plus one. If more rewards are far from the median, none is an outlier. */
+/** If more than this share of the rewards plus one are far from the median, no reward is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns the median of rewards, and the distance from it that outliers exceed; undefined without outliers. */
+/** Returns the median of rewards, and the distance from the median that outliers exceed; undefined without outliers. */
 const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly distance: number } | undefined => {
   if (rewards.count < minRewards) return undefined;
   const weights = toWeights(rewards);
@@ -188,7 +188,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** Rules about missing training data, with the bits in `trainingBits` and the paths of the missing values. */
+/** The rules about missing training data, with the bits of the data and functions that find the missing values. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -206,7 +206,7 @@ const listTraining = ({ columns: { source, training }, count }: Parts): readonly
   return bits;
 };
 
-/** Reports missing choices, logprobs or tools: once for an input or a file without any, otherwise for each part. */
+/** Reports missing data of a kind once for an input or a file that has no such data, otherwise for each part. */
 const reportMissingFeature = (
   dataset: IndexedGroups,
   feature: MissingFeature,
@@ -224,14 +224,14 @@ const reportMissingFeature = (
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isOfFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, each such file gets an error, because none of its groups is valid.
+    // With --strict, each file without the data gets an error, because no group of the file is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
       reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
     }
     reportedFile = file;
     if (isOfAll) {
-      // No group has the data, so no group would be left.
+      // No group has the data, so skipping invalid groups would leave no group.
       problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
@@ -256,7 +256,7 @@ const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: Mis
 const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
-/** Reads the trajectories of a part; none if the file has changed. */
+/** Reads the trajectories of a part; returns an empty list if the file has changed. */
 const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
   try {
     const bytes = positions.readPartStart(groupPart);
@@ -300,7 +300,7 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   }
 };
 
-/** Yields parts with trajectories whose fingerprints occur more than once, and the positions of these trajectories. */
+/** Yields parts, and the positions of their trajectories whose fingerprints occur more than once. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
   const repeated = findRepeatedNumbers(fingerprint);
   for (let [part, first] = [0, 0]; repeated.size > 0 && part < count; first += trajectories.at(part++)) {
@@ -310,7 +310,7 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
   }
 }
 
-/** About how many numbers are copied and sorted at once, in 4 MB. */
+/** The approximate count of numbers that are copied (to 4 MB) and sorted at once. */
 const portionLength = 2 ** 20;
 
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {

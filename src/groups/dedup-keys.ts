@@ -1,17 +1,16 @@
-/** Dedup keys within a run: the digest of a group, with its occurrence if equal groups came before. */
+/** Assigns dedup keys: the digest of a group, hashed with the number of equal groups before the group, if any. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
-/** The size of a dedup key; a million keys take 16 MB. */
 export const dedupKeyBytes = digestBytes;
 
-/** Dedup keys by group number. Equal groups are interchangeable, so their order does not matter. */
+/** Stores dedup keys by group number. Equal groups are interchangeable, so the order of equal groups is irrelevant. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests of the known groups, in order. Keys replace them. */
+  /** @param digests the digests of the known groups, in order, which the keys overwrite */
   constructor(digests = new Digests()) {
     this.#keys = digests;
   }
@@ -56,7 +55,7 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Sets the key of a group from its digest. Default: the digest given to the constructor. */
+    /** Sets the key of a group. @param digest Default: the group's digest that the constructor got */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
@@ -71,7 +70,7 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-/** The keys take the memory of the digests, so nobody may read the digests afterwards. */
+/** Overwrites the memory of the digests with the keys, so nobody may read the digests afterwards. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

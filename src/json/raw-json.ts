@@ -104,7 +104,7 @@ export const parseRawJson = (text: string): RawJson => {
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-/** Reads a text that may be JSON, such as the arguments of tool calls; returns undefined if it is not. */
+/** Reads a text that may be JSON, such as the arguments of tool calls; returns undefined for other text. */
 export const tryParseRawJson = (text: string): RawJson | undefined => {
   try {
     JSON.parse(text);
@@ -126,7 +126,7 @@ export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value
 export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
-/** Returns the value at a path of keys; undefined if it is absent or null. */
+/** Returns the value at a path of keys; undefined if the value is absent or null. */
 export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
   const target = path.reduce(findMember, value);
   return isAbsent(target) ? undefined : target;

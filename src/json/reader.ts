@@ -42,7 +42,7 @@ export const registerKey = (key: string): number => {
 /** Returns the fault of bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
 
-/** Returns the first fault in bytes that should be one JSON value; undefined if there is none. */
+/** Returns the first fault in bytes that should be one JSON value; undefined without a fault. */
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 

@@ -114,7 +114,7 @@ export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;
 
-/** Reads JSON. Returns its outermost value; undefined for the texts that `JSON.parse` refuses. */
+/** Reads JSON, and returns the outermost value; undefined for texts that `JSON.parse` refuses. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   const table = readTable(bytes);
   return table && { table, node: 0 };
@@ -138,7 +138,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
   return closed && Buffer.concat(closed);
 };
 
-/** Returns a function that reads JSON without the content of the values of some keys, so that its table is small. */
+/** Returns a function that reads JSON without the content of the values of some keys, so that the table is small. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
@@ -163,7 +163,7 @@ export const memberAt = (object: JsonValue | undefined, key: string): JsonValue 
   return node === undefined ? undefined : { table: object.table, node };
 };
 
-/** Returns the value of a key of an object, or at an index (from 0) of an array; undefined if there is none. */
+/** Returns the value of a key of an object, or at an index (from 0) of an array; undefined without a value. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
@@ -175,11 +175,11 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;
 };
 
-/** Returns the value at a path; undefined if there is none. */
+/** Returns the value at a path; undefined without a value. */
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
-/** Returns the value at a path; if there is none, the last value on the path that exists. */
+/** Returns the last value on a path that exists, so the value at the path if possible. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {

@@ -55,7 +55,7 @@ export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes =
   return bytes;
 };
 
-/** Returns the offset after the closing quote of the string at `at`; the length of the bytes if it is cut off. */
+/** Returns the offset after the closing quote of the string at `at`; the length if the string is cut off. */
 export const endOfString = (bytes: Uint8Array, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -98,7 +98,7 @@ export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Returns the line and column of an offset, both from 1, the column in UTF-16 units. */
+/** Returns the line of an offset, and the column in UTF-16 units. Both begin at 1. */
 export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
@@ -117,7 +117,7 @@ export const parseJson = (text: string): { readonly value: unknown } | undefined
   }
 };
 
-/** Returns the value at a path in a parsed value; undefined if there is none. */
+/** Returns the value at a path in a parsed value; undefined if the path does not exist. */
 export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

@@ -62,7 +62,7 @@ const ledgerSchema: DatabaseSchema = {
 /** Methods throw the same failures as `Database`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
-/** The requests of one scope. Only a run that holds the scope may write them. */
+/** The requests of one scope. Only a run that holds the scope may write requests. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */

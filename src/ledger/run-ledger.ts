@@ -1,4 +1,4 @@
-/** The ledger of one run: reads the requests of earlier runs, and records those of this run. */
+/** Reads the requests of earlier runs from the ledger, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";

@@ -41,7 +41,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal,
-    // Until its end, a run keeps the groups that it could not send, because it may retry them.
+    // A run keeps its unsent groups until the end, because it may retry these groups.
     release: () => undefined,
     end: async () => {
       clearInterval(timer);

@@ -98,7 +98,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     const length = lengthOf.at(part);
     if (buffered.source !== sourceOf.at(part) || at < 0 || buffered.start + at + length > buffered.end)
       return undefined;
-    // `Buffer.subarray` takes twice as long.
+    // Avoids `Buffer.subarray`, which takes twice as long.
     const bytes = new Uint8Array(window.buffer, at, length);
     if (zlib.crc32(bytes) !== checksumOf.at(part)) throw toInputChanged(part);
     return bytes;

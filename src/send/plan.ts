@@ -1,4 +1,4 @@
-/** Divides groups into near-equal requests; equal inputs have equal plans. */
+/** Divides groups into requests of nearly equal size. Equal inputs have equal plans. */
 import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
@@ -14,7 +14,7 @@ export interface BodyLimit {
   readonly refusedBytes?: number;
 }
 
-/** Compares a size with the limit. `tooLarge`: a larger `--max-request-size` would not help. */
+/** Compares a size with the limit. With `tooLarge`, a larger `--max-request-size` would not help. */
 const compareSize = (size: number, { bytes, isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit) => ({
   ...{ bytes: size, limit: bytes, tooLarge: isDiscovered || size >= refusedBytes },
 });
@@ -62,7 +62,7 @@ export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGro
   envelopeDigest: envelope.digest,
 });
 
-/** Cuts groups into the fewest requests within a limit. @param areFull true for full, not near-equal requests */
+/** Cuts groups into the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
   { envelope, groups, limit, areFull = false }: EnvelopedGroups & { limit: number; areFull?: boolean },
@@ -79,7 +79,7 @@ export const cutRequests = (
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
-  // Bytes before each group, with a comma after each group.
+  // The bytes before each group, including a comma after each group.
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
@@ -103,7 +103,7 @@ const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit:
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
     let end = first + 1;
-    // A binary search, because the sizes only grow.
+    // Searches in halving steps, because the size grows with each group.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }
@@ -112,7 +112,7 @@ const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit:
   return cuts;
 };
 
-/** Returns the smallest limit with at most `cuts` cuts, 0 and the end included. It makes requests nearly equal. */
+/** Returns the smallest limit with at most `cuts` cuts, including 0 and the end. Requests are then nearly equal. */
 const findSmallestLimit = (sizes: Parameters<typeof cutAtLimit>[0], limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;

@@ -107,7 +107,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { problems, unknown } = sent;
-  const stop = sent.stop === undefined ? rejectsFailure : nameProblems(sent.stop, problems);
+  const stop = sent.stop === undefined ? rejectsFailure : withProblems(sent.stop, problems);
   const { logged, not_sent: notSent, rejected } = groups;
   const ledger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger, ledgerArgs: run.ledgerArgs };
@@ -141,7 +141,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
-const nameProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
+const withProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
   const { status } = stop.details.http ?? {};
   if (problems.length === 0) return stop;
   return stop.kind === "request-refused" && status !== undefined

@@ -1,4 +1,4 @@
-/** Sends planned requests, and records each before and after its attempts. */
+/** Sends planned requests, and records each request before and after each attempt. */
 import type { Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
@@ -12,12 +12,12 @@ import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
-/** A request to send. `recorded`: the earlier attempt of the request, whose bytes and key must be the same. */
+/** A request to send. `recorded` is an earlier attempt, whose bytes and key the next attempt must repeat. */
 export type Job = { readonly request: PlannedRequest; readonly recorded?: RecordedRequest };
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** Opens the sender of a run. Errors of the network or the service, and signals, are part of its result. */
+/** Opens the sender of a run. The sender's result has errors of the network and the service, and signals. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();
@@ -36,7 +36,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let defect: { readonly thrown: unknown } | undefined;
   let takenGroups: number[] = [];
   let isSharing = false;
-  /** Bytes of the largest request that is sent undivided after a 413. */
+  /** Maximum bytes of requests with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
   const isOver = () => sent.stop !== undefined || defect !== undefined;
@@ -90,7 +90,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request; false if it is divided, if other runs have its groups, or if somebody resolved it. */
+  /** Sends a request; false if the request is divided, claimed by other runs, or resolved by somebody. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -225,7 +225,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       if (defect !== undefined) throw defect.thrown;
     },
     stopWith,
-    /** Returns and forgets the groups that were found to be claimed by other runs. */
+    /** Returns the groups that other runs claimed, and forgets these groups. */
     removeTakenGroups(): Uint32Array {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];
@@ -238,7 +238,7 @@ const maxCopiedKeys = 4096;
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies adjacent groups together, but not all, because the copy is temporary.
+  // Copies the keys of adjacent groups at once, but not all keys, because each copy needs temporary memory.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;

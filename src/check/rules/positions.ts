@@ -20,7 +20,7 @@ interface PositionedBytes {
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #at = 0;
-  /** The first line end at or after the mark; undefined before it is searched. */
+  /** The first line end at or after the mark; undefined before a search. */
   #next: number | undefined;
   #lineStart = 0;
   #line: number;
@@ -92,7 +92,7 @@ export const findInnermost = (table: JsonTable, { from, byte }: { from: number; 
 /** The maximum UTF-16 units of a name in a message. */
 export const maxNameLength = 60;
 
-/** Shortens a name from the file for a message. A blank name is quoted. */
+/** Shortens a name for a message, and quotes a blank name. */
 export const shortName = (name: string): string => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;

@@ -74,7 +74,7 @@ export class Problems {
     this.#inputRules.add(name);
   }
 
-  /** True if an error concerns the whole input, so that rejecting groups cannot fix it. */
+  /** True if an error concerns the whole input, so that rejecting groups cannot fix the error. */
   get isInputBroken(): boolean {
     const isOfInput = (rule: string): boolean => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));

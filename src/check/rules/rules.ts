@@ -49,7 +49,7 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns the present name of a rule by a former name; undefined if there is none. */
+/** Returns the present name of a rule by a former name; undefined for other names. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
 export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>

@@ -5,7 +5,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 /** `kind` includes an article, such as in `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
-/** Matched where a run of key characters starts. */
+/** Patterns are matched where a run of key characters starts. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],

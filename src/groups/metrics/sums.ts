@@ -1,6 +1,6 @@
 /** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
 
-/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
+/** The number of 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
 const limbCount = 66;
 const lowestExponent = -1074;
 

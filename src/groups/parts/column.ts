@@ -1,9 +1,9 @@
-/** Growing columns of numbers, digests in a column, and a hash table that finds digests. */
+/** Stores numbers and digests in columns that grow, and finds digests with a hash table. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** log2 of the numbers per block. With blocks of 512, a million groups need 40 MB more, because V8 has more objects. */
+/** A block has 2 to this power of numbers. Blocks of 512 would cost 40 MB per million groups, as more V8 objects. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -14,7 +14,7 @@ export class Column {
   readonly #default: number;
   readonly blocks: (Values | undefined)[] = [];
   hasOnlyDefaults = true;
-  /** Can be increased; new numbers are the default. */
+  /** After an increase, the new numbers are the default. */
   length = 0;
 
   constructor(type: keyof typeof arrays, byDefault = 0) {
@@ -77,7 +77,6 @@ export class Column {
     return selected;
   }
 
-  /** Copies a range. */
   values(from = 0, to = this.length): Values {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
@@ -85,7 +84,7 @@ export class Column {
   }
 }
 
-/** Counts the leading positions that fulfill a condition, by binary search. No later position may fulfill it. */
+/** Counts the positions that fulfill a condition, by binary search. All of these must precede the others. */
 export const countWhile = (count: number, holds: (position: number) => boolean): number => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -96,11 +95,11 @@ export const countWhile = (count: number, holds: (position: number) => boolean):
   return low;
 };
 
-/** The size of a digest: half a SHA-256, which distinguishes a million parts. */
+/** The size of a digest, which is half a SHA-256 and distinguishes a million parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
-/** Digests in one column: a million take 16 MB. */
+/** Stores digests in one column. A million digests take 16 MB. */
 export class Digests {
   readonly #words: Column;
 
@@ -122,7 +121,7 @@ export class Digests {
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
-  /** Copies adjacent digests. */
+  /** Copies `count` adjacent digests. */
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
     const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
@@ -148,13 +147,13 @@ export class DigestTable {
   #slots: Int32Array;
   #count = 0;
 
-  /** @param expected digests that fit without growth */
+  /** @param expected the number of digests that fit without growth */
   constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Adds the digest at a position. Returns the position, or that of an equal digest already added. */
+  /** Adds the digest at a position. Returns the position, or the position of an equal digest that was added before. */
   add(position: number): number {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

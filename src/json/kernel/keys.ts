@@ -59,12 +59,12 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
-/** Returns the id of a key; 0 if it has none. */
+/** Returns the id of a key; 0 for a key without an id. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** Returns the id of a key, and gives it one if needed; 0 if the key is too long or there is no space. */
+/** Returns the id of a key, which gets an id if needed; 0 if the key is too long or space is full. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;

@@ -34,7 +34,7 @@ export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
     const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
-    // Windows overlap, so that one of them contains sixteen bytes of each run.
+    // Windows overlap, so that a window contains sixteen bytes of each run.
     if (runs === 0) {
       at += windowBytes - minLength;
       continue;

@@ -86,7 +86,7 @@ export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 if not. */
+/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 for another key. */
 export function expectedKey(shape: u32, at: usize): u32 {
   if (shape === noShape) return 0;
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
