@@ -8,7 +8,7 @@ import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
-/** Creates empty facts of messages: counts, and a list of tool calls and results in their order. */
+/** Creates empty facts: counts, and the tool calls and results in order. */
 export const newMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,

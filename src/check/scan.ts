@@ -136,7 +136,7 @@ export class Scan {
 
 type SourceOptions = ScanOptions & { readonly signal: AbortSignal; readonly onRead: (bytes: number) => void };
 
-/** Reads a source to its end. @throws ShrunkSourceError; the signal's reason */
+/** @throws ShrunkSourceError; the signal's reason */
 export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead } = options;

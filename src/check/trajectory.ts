@@ -35,7 +35,7 @@ const functionType = defineObjectType(
   kindsAsFacts,
 );
 
-/** A tool that was offered to the model. Assumed: only the function is required. */
+/** Assumed: only the function of a tool is required. */
 const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
 
 const checkTools: Check = (table, list, report) => {

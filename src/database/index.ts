@@ -36,7 +36,7 @@ export interface Database {
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
 
-/** The tables of a database. rollcall refuses tables of another version, because it cannot migrate them. */
+/** rollcall refuses tables of another version, because it cannot migrate them. */
 export interface DatabaseSchema {
   readonly name: "ledger" | "store";
   readonly title: string;

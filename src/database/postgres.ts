@@ -141,7 +141,6 @@ const queryTimeoutMs = 10_000;
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
-/** PostgreSQL's id of the type of 8-byte integers. */
 const bigintType = 20;
 
 /** Runs `passwordCommand`, which may prompt, only if the database refuses access. */

@@ -5,7 +5,7 @@ import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** Stores dedup keys by group number. Equal groups are interchangeable, so the order of equal groups is irrelevant. */
+/** Stores dedup keys by group number. Equal groups are interchangeable. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];

@@ -85,7 +85,7 @@ interface PartProblem<Name extends RuleName> {
   readonly locate?: Locate;
 }
 
-/** Reports a problem at a path of a part. Reads the part only if the problem is stored. */
+/** Reads the part only if the problem is stored. */
 export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,

@@ -188,7 +188,7 @@ export const formatJson = (value: RawJson, line: string | undefined, levels = ma
   return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 };
 
-/** Composes an object from keys and the JSON of their values. Skips undefined values. */
+/** Composes an object from keys and JSON. Skips undefined values. */
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>): string => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);

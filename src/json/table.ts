@@ -94,7 +94,7 @@ const hasKey = (table: JsonTable, node: number, key: string): boolean => {
   return true;
 };
 
-/** Expands an array of numbers, which is a single node. The new table has an empty node, and a node for each number. */
+/** Expands an array of numbers to a table that has an empty node, and a node for each number. */
 export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
   const { bytes } = table;
   const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;

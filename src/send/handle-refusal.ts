@@ -119,7 +119,7 @@ const locateProblems = async (
   return problems;
 };
 
-/** Opens a locator of items in the input. The locator returns undefined if the request has no such group. */
+/** The locator returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {

@@ -10,7 +10,7 @@ export interface BodyLimit {
   readonly bytes: number;
   /** True if the limit follows from a 413. */
   readonly isDiscovered: boolean;
-  /** The smallest size that the service refused. Default: none. */
+  /** The smallest size that the service refused. */
   readonly refusedBytes?: number;
 }
 

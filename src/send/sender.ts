@@ -17,7 +17,7 @@ export type Job = { readonly request: PlannedRequest; readonly recorded?: Record
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** Opens the sender of a run. The sender's result has errors of the network and the service, and signals. */
+/** The result of a sender has errors of the network and the service, and signals. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();

@@ -96,7 +96,6 @@ export class Problems {
     this.#byRule.delete(name);
   }
 
-  /** Adds later problems, by default of both severities. */
   merge(later: Problems, only?: Severity): void {
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;

@@ -9,7 +9,6 @@ export const rewardTolerance = 1e-12;
 /** One bit per kind of training data of a part. The next higher bit is set if a trajectory lacks data that it needs. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
-/** Fields that metrics use (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);

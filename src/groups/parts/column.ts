@@ -153,7 +153,7 @@ export class DigestTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Adds the digest at a position. Returns the position, or the position of an equal digest that was added before. */
+  /** Returns the position, or the position of an equal digest that was added before. */
   add(position: number): number {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

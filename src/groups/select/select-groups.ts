@@ -18,7 +18,7 @@ import { computeMoments } from "../metrics/sums.ts";
 import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
-/** The filters of a selection. Default: all groups. */
+/** Default: all groups. */
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;

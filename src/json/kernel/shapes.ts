@@ -77,7 +77,7 @@ const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
 
-/** Begins an object. `before` is the shape of the open object or of the open array's last element (see `table.ts`). */
+/** `before` is the shape of the open object or of the open array's last element (see `table.ts`). */
 export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }

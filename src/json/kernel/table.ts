@@ -321,7 +321,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 
 let memoryEnd: usize = 0;
 
-/** Ensures that memory reaches an address; false if that fails. Memory grows by at least a quarter if possible. */
+/** Returns false if memory cannot reach an address. Memory grows by at least a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
