@@ -27,7 +27,7 @@ export { collectDistributions, type Distributions, finalizeGroup, subtractFromMe
 export { computeMoments, findBounds } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
-export { compareRequests } from "./parts/requests.ts";
+export { reportMismatches } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
 export {

@@ -15,7 +15,7 @@ import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import { compareRequests, findCommonSplit, listSplits, type OwnKeys } from "./parts/requests.ts";
+import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
@@ -145,7 +145,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
-  compareRequests(found, { split: given, location: locateOnly(sources) });
+  reportMismatches(found, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
@@ -185,11 +185,11 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const names = listCustomKeys(readPartValue(getPart(read, first)));
   const others = names.slice(0, maxNamedKeys).map(shortName);
   problems.dropRule("group-key-missing");
-  problems.report("group-key-unknown", { key, others }, locateOnly(read.sources));
+  problems.report("group-key-unknown", { key, others }, locateOnlySource(read.sources));
   return false;
 };
 
-const locateOnly = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
+const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */

@@ -134,7 +134,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
     try {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
-      delivery.compareGroups(takenGroups);
+      delivery.setPriorOutcomes(takenGroups);
       const groups = takenGroups.filter((group) => outcomes.outcomeOf(group) === "not_sent");
       if (groups.length === 0) break;
       if (waitingSince === undefined) onWait(await runLedger.readOtherLeaseMs());
@@ -169,7 +169,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   const { problems } = dataset;
-  if (!priorOutcomes.isEmpty()) delivery.compareGroups(outcomes.groupsWith("not_sent"));
+  if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, obstacles } = delivery.planResends();
   for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle });

@@ -80,8 +80,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
     },
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-    /** Sets each group to its prior outcome. */
-    compareGroups(groups: Iterable<number>): void {
+    setPriorOutcomes(groups: Iterable<number>): void {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
     /** Returns jobs that resend unknown requests. For a request that cannot be repeated, returns the obstacle by id. */

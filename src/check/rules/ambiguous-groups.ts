@@ -21,7 +21,7 @@ interface Membership {
 
 /**
  * Finds the groups that unreadable records may belong to: adjacent groups if members of groups are adjacent, otherwise
- * all groups of the record's files. Returns the position of the first such record for each group.
+ * all groups of the record's files. Returns the position of the first unreadable record by group.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);

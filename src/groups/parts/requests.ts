@@ -45,7 +45,7 @@ export class Requests {
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
 /** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
-export const compareRequests = (
+export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
 ): void => {

@@ -41,7 +41,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
     pending = pending.filter(isPending);
-    delivery.compareGroups(pending);
+    delivery.setPriorOutcomes(pending);
     pending = pending.filter(isPending);
     updateWaiting();
   };
@@ -109,7 +109,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
         await finalizeGroup(dataset, group);
         outcomes.extendTo(group + 1);
         if (isValid) {
-          delivery.compareGroups([group]);
+          delivery.setPriorOutcomes([group]);
           const canBeSent = !isAfterError && !isStopped && isPending(group);
           if (canBeSent || outcomes.outcomeOf(group) === "unknown") pending.push(group);
         } else if (options.onInvalid === "skip") {

@@ -74,7 +74,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   });
   /** Complete groups that are not in the metrics yet. */
   const completed: CompletedGroup[] = [];
-  /** True after an error that stops the run. Groups that were complete before it are still sent. */
+  /** True after an error that stops the run. Groups that were complete before the error are still sent. */
   let hasStoppingError = false;
   const files = openFollowedFiles(options, {
     ...{ dedupKeys, size },

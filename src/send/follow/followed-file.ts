@@ -79,12 +79,12 @@ export const openFollowedFiles = (
   };
 
   /** Reports whole requests whose split or keys differ, and mixed shapes; returns the first line with a new error. */
-  const findDisagreement = (): number | undefined => {
+  const reportDisagreement = (): number | undefined => {
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
     compared = now;
     const differences = new Problems(strictness);
-    grouping.compareRequests({ requests, shapes, problems: differences }, { split });
+    grouping.reportMismatches({ requests, shapes, problems: differences }, { split });
     if (differences.errors === 0 && isMixed) return undefined;
     isMixed = now.shapes > 1;
     problems.merge(differences);
@@ -143,7 +143,7 @@ export const openFollowedFiles = (
           await tail.skip(block.start);
           if (block.kind === "lines") tail.take(block.bytes);
           else await tail.skip(block.end);
-          growing.take(first, findDisagreement());
+          growing.take(first, reportDisagreement());
           await onLines();
         }
         await tail.skip(end);
