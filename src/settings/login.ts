@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
-import { readSettings, type Settings } from "./read.ts";
+import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
@@ -115,8 +115,10 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   if (findTargets().length === 0) await askNext();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
-  // Throws the failure of the missing URL.
-  if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
+  if (known.length === 0) {
+    const { host: missing } = credentials.useTargets[only ?? "log"];
+    throw settingMissing(values.urlSettingName(missing), settings.profile, false);
+  }
   const key = await readKey(sources, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {

@@ -102,7 +102,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
 export const setCommand = (name: values.SettingName, profile: string): string =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
-export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
+export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true): Failure => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, local } = values.settings[name];
@@ -110,7 +110,7 @@ export const settingMissing = (missing: values.SettingName, profile: string): Fa
     ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
-    ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
+    ...(canBeLocal && (local !== undefined || name.endsWith("base_url")) ? ["use the local service with --local"] : []),
   ];
   const details = { hint: ways.join(", or "), where: { setting: name } };
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);

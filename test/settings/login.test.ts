@@ -6,6 +6,7 @@ describe("logins", () => {
     expect(await failureOf(() => startTestLogin(openHome()))).toMatchObject({
       kind: "setting-missing",
       message: "base_url is not set (main URL of the service)",
+      hint: expect.not.stringContaining("--local"),
     });
     expect(await failureOf(() => startTestLogin(openHome(), { only: "inference" }))).toMatchObject({
       message: "inference_base_url is not set (URL of the models)",

@@ -179,8 +179,7 @@ export const runRules = {
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
-    advice:
-      "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt; otherwise resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
+    advice: "find the id of the request with `rollcall ledger status`, and pass it to `rollcall ledger resolve`",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
