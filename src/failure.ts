@@ -48,7 +48,7 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, with redacted secrets, but with control characters. `text` has the value from `from` to `to`. */
+/** A part of a line, with redacted secrets, but with control characters. `from` and `to` bound the value in `text`. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;

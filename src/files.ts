@@ -209,7 +209,7 @@ export const removeDrafts = (path: string, before: number): void => {
 
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
-/** Warns if other users can access a database file, unless the file is empty: opening it then sets mode 0600. */
+/** Warns if other users can access a database file that is not empty. Opening an empty file sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void): void => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;

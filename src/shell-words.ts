@@ -48,7 +48,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
       isEscaping = char === "\\" && next === "" && open.quote === "" && !windows;
     }
   }
-  // `raw` is the word as typed, with quotes and backslashes; `text` is without them.
+  // `raw` is the word as typed. `text` is the word without quotes and escapes.
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
@@ -67,7 +67,7 @@ const findSubstitutionEnd = (line: string, at: number): number => {
 const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
 const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
-/** Escapes a text for use inside quotes, or without quotes; returns undefined if that is impossible. */
+/** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
 export const quoteText = (text: string, quote: Quote): string | undefined => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
   // An exclamation mark in double quotes may insert an earlier command, and cannot be escaped.

@@ -1,4 +1,4 @@
-/** The only folder that tools may read. No path or symbolic link leads out of it. */
+/** The only folder that tools may read. No path or symbolic link leads out of the folder. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";

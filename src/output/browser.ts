@@ -18,7 +18,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // Not `start`, because it is a command of cmd, which would interpret `&` in a path.
+  // Does not use `start`, because cmd would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });

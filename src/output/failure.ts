@@ -42,7 +42,7 @@ type TextStyle = ReturnType<typeof styleOf>;
 const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
-/** Returns the error document (output.md). Users rely on the order of its members. Undefined members are omitted. */
+/** Returns the error document (output.md). Users rely on the order of members. Undefined members are omitted. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
@@ -156,7 +156,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
 
 const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if the problem has no column. Adds it to messages of a service, which may not name the value. */
+/** Adds the path if the problem has no column, or is from a service, whose messages may not name the value. */
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -215,7 +215,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const back = after + (isCutAfter ? "…" : "");
   const free = columns - measureWidth(front) - measureWidth(back);
   const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free));
-  // The mark below takes a column even if the value is empty.
+  // The mark below the value takes a column even if the value is empty.
   const room = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
   const shownFront = truncateStart(front, Math.max(Math.floor(room / 2), room - measureWidth(back)));
   return { before: shownFront, value: shownValue, after: truncate(back, room - measureWidth(shownFront)) };

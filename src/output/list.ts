@@ -15,7 +15,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   }
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
-  // Loaded for tables only, because a pipe needs no measuring of text.
+  // Loads this module only for tables, because other formats do not measure text.
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });

@@ -63,7 +63,7 @@ function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout): Genera
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
-  // Content is indented below its title, so that it cannot imitate a title.
+  // Content is indented below its title, so that no content looks like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
   if (title !== undefined) yield titleLines(title, titleIndent, layout);
   yield labelledLines(lines, indent, layout);

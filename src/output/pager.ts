@@ -1,4 +1,4 @@
-/** Shows output that is longer than the terminal in a pager. */
+/** Shows output in a pager if the output is longer than the terminal. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
@@ -28,7 +28,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  // Not `once` of node:events, which rejects at any error, for example if a signal cannot be sent.
+  // Does not use `once` of node:events, which rejects at any error, such as a signal that cannot be sent.
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
     if (pager.stdin !== null)

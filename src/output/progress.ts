@@ -62,7 +62,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: ProgressIndicator | undefined;
   let phase = "";
-  /** For a bar: the start of the phase plus the duration of its waits. For JSON: the time of the last event. */
+  /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState): void => {

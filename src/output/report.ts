@@ -20,7 +20,7 @@ export interface Report {
   readonly mode?: number;
 }
 
-/** Prints a report, or writes it to its file. @throws Failure `report-exists`, `output-unwritable` */
+/** Prints a report, or writes the report to `file`. @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;

@@ -57,7 +57,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   };
 };
 
-/** Joins small pieces for one write. Pieces of an async iterable are not joined, so that each appears immediately. */
+/** Joins small pieces for one write. Pieces of an async iterable are not joined, so that each piece appears at once. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";

@@ -29,7 +29,7 @@ export interface Column<Row> {
   /** Returns text for a person, not yet made safe. `spelled` returns the value as in the JSON, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
-  /** True if cells show the JSON of the value, because it has no fixed form. */
+  /** True if cells show the JSON of the value, because the value has no fixed form. */
   readonly isFreeForm?: boolean;
   readonly tag?: (row: Row) => CellTag | undefined;
 }

@@ -27,7 +27,7 @@ const splitGraphemes = (text: string) => {
 /** Characters without width, and the vowel and the final consonant of a Hangul syllable. */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
-/** An emoji, or the selector after a character that is drawn as one. */
+/** An emoji, or the selector after a character that is drawn as an emoji. */
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
 const emojiWidth = 2;
 

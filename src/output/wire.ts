@@ -54,7 +54,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the name, or else the shortest key that precedes a dot in the name. */
+/** Finds the member whose key is the name, or else the member with the shortest key before a dot of the name. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;

@@ -106,7 +106,7 @@ export interface GroupRow extends GroupFacts {
   /** The group's name in the data, such as a task id. */
   readonly key: string | null;
   /** The start of the prompt on one line; empty without a prompt. */
-  readonly words: string;
+  readonly prompt: string;
   /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;
   readonly match?: SearchMatch | null;
@@ -169,7 +169,7 @@ export interface GroupContent {
   /** Number of first messages that are the same in all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group, or reads its calls; null for standard input and invalid groups. */
+  /** The command that logs this group, or reads the calls of the group; null for standard input and invalid groups. */
   readonly command: string | null;
 }
 
@@ -182,7 +182,7 @@ export interface GroupDetail extends GroupRow, GroupContent {
   readonly after: number | null;
 }
 
-/** The data of an exported page, except the content of its groups. */
+/** The data of an exported page, except the content of groups. */
 export interface PageData {
   readonly state: PageState;
   readonly charts: Charts;

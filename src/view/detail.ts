@@ -95,13 +95,13 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** A row of the table reads a group of up to `maxUsualBytes` completely, but only `maxLargeBytes` of a larger group. */
+/** For a row of the table, reads up to `maxUsualBytes` of a group, but only `maxLargeBytes` of a larger group. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;
 const maxMemberBytes = 10_000;
 
-/** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */
+/** Reads the prompt and the key at the start of a group. @throws Failure `input-changed` */
 export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = grouping.readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
@@ -111,7 +111,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
   const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
   return {
-    words: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
+    prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
     key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
   };
 };
@@ -129,9 +129,9 @@ const parsePrompt = (list: table.JsonValue | undefined): string => {
   for (const value of table.elementsOf(list)) {
     const message = table.parseValue(value);
     if (!isObject(message)) continue;
-    const words = shorten(joinText(message.content));
-    if (message.role === "user" && words !== "") return words;
-    first ||= words;
+    const line = shorten(joinText(message.content));
+    if (message.role === "user" && line !== "") return line;
+    first ||= line;
   }
   return first;
 };

@@ -50,7 +50,7 @@ export const exportPage = async (
   const { store, measure } = openSession(input);
   await measure(signal);
   const block = (id: string, value: PageData | GroupData): string =>
-    // Without `<`, no text can end its script element.
+    // Without `<`, no text can end the script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
   const rows: GroupRow[] = [];

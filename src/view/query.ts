@@ -11,7 +11,7 @@ export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
-/** From the first number to the second, inclusive. With `below`, the range excludes the second number. */
+/** A range includes both numbers. With `below`, the range excludes the second number. */
 const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
 export type Range = z.output<typeof Range>;
 

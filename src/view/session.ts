@@ -81,7 +81,7 @@ const createMeasures = ({ groups }: grouping.Dataset) => {
 
 type Measures = ReturnType<typeof createMeasures>;
 
-/** Lists facts of groups. Getters read the columns, because properties of 100,000 groups would take 20 MB. */
+/** Lists facts of groups. Getters read columns, because properties of 100,000 groups would take 20 MB. */
 const listGroups = (
   dataset: grouping.Dataset,
   findings: readonly Finding[],

@@ -31,7 +31,7 @@ describe("rollcall view --local", () => {
       trajectories: { read: 5, rejected: 0 },
     });
     const { rows } = await rowsOf(page);
-    expect(rows.map(({ words, logged, mean }) => [words, logged?.split, mean])).toEqual([
+    expect(rows.map(({ prompt, logged, mean }) => [prompt, logged?.split, mean])).toEqual([
       ["third", "eval", 3],
       ["first", "train", 0.5],
       ["second", "train", 0.5],

@@ -72,7 +72,7 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The field from which `--as trajectory` reads the reward by default. If a call has the field, it is a column. */
+/** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
 const rewardField = "attributes.reward";
 
 const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({

@@ -28,7 +28,7 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   return [...members, ...items].join("\n");
 };
 
-/** Formats a value that fits next to its key; undefined if it needs lines below the key. */
+/** Formats a value that fits next to its key; undefined if the value needs lines below the key. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
   if (isTree && levels === 0) return compactJson(value.json);

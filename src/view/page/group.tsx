@@ -43,13 +43,13 @@ export const Group = () => {
 type GroupProps = { readonly detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
-  const { group, of, key, words, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
+  const { group, of, key, prompt, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
   const { exceptions } = detail;
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
   const [isWhole, setWhole] = useState(false);
-  const shownWords = words.length > maxTitleLength ? `${words.slice(0, foldedTitleLength)}…` : words;
+  const title = prompt.length > maxTitleLength ? `${prompt.slice(0, foldedTitleLength)}…` : prompt;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -72,8 +72,8 @@ const GroupView = ({ detail }: GroupProps) => {
         )}
       </NavigationBar>
       <h1>
-        {isWhole ? words : shownWords}{" "}
-        {shownWords !== words && (
+        {isWhole ? prompt : title}{" "}
+        {title !== prompt && (
           <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
             {isWhole ? "less" : "more"}
           </button>

@@ -60,9 +60,9 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
     return { name: key, class: className, cell, sort, order: isOn ? order : undefined };
   };
-  const prompt = ({ group, words, match }: GroupRow) => (
+  const promptCell = ({ group, prompt, match }: GroupRow) => (
     <div class="prompt">
-      <a href={linkTo({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+      <a href={linkTo({ ...query, group: group + 1 })}>{prompt || <i>no prompt</i>}</a>
       {match && <Snippet match={match} />}
     </div>
   );
@@ -70,7 +70,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   const split = { name: "split", class: "n", cell: (row: GroupRow) => row.logged?.split };
   return [
     column("group", ({ group }) => formatCount(group + 1)),
-    { name: "prompt", class: "words", cell: prompt },
+    { name: "prompt", class: "words", cell: promptCell },
     column("mean", ({ mean }) => <Reward value={mean} />),
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     column("spread", ({ spread }) => formatMeasure(spread)),
@@ -108,7 +108,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
-  /** True if the reader returns to a table, until its rows are drawn. */
+  /** True from the reader's return to a table until the rows are drawn. */
   const isBack = useRef(findPlace(query) !== undefined);
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {

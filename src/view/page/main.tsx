@@ -98,6 +98,6 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// A pasted URL with another token differs only in its hash, so the browser does not reload the page.
+// A pasted URL with another token differs only in the hash, so the browser does not reload the page.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

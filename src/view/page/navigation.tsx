@@ -7,7 +7,7 @@ import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const latestActions = useRef(actions);
   latestActions.current = actions;
-  // A layout effect, so that a key works as soon as the page is drawn.
+  // With a layout effect, keys work as soon as the page is drawn.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { target, key, ctrlKey, metaKey, altKey } = event;

@@ -1,4 +1,4 @@
-/** Problems of the input, as `rollcall check` reports them. */
+/** Shows problems of the input, like `rollcall check`. */
 import type { Finding } from "../answers.ts";
 import { counted, formatCount } from "./format.ts";
 import { useLink, usePage } from "./page-context.ts";

@@ -1,4 +1,4 @@
-/** A trajectory: its conversation or its JSON, an outline, its metrics, and its problems. */
+/** A trajectory: conversation or JSON, outline, metrics and problems. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
@@ -34,7 +34,7 @@ export const Trajectory = () => {
 };
 
 const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readonly json: string }) => {
-  const { group, words, members } = detail;
+  const { group, prompt, members } = detail;
   const { query, isMarkdownOn } = usePage();
   const link = useLink();
   const at = (query.trajectory ?? 1) - 1;
@@ -75,7 +75,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
       <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
         <p class="way">
           <a href={link({ group: undefined, trajectory: undefined })}>groups</a> ›{" "}
-          <a href={link({ trajectory: undefined })} title={words}>
+          <a href={link({ trajectory: undefined })} title={prompt}>
             group {group + 1}
           </a>{" "}
           ›

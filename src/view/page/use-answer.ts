@@ -1,4 +1,4 @@
-/** Fetches answers from the server, with the stored token, or reads them from the data in an exported page. */
+/** Fetches answers from the server with the stored token, or finds answers in the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import type { Answers, AnswerTypes, GroupData, GroupRow, PageData } from "../answers.ts";
