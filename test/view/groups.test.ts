@@ -130,10 +130,10 @@ describe("the API of the page for groups", () => {
     ]);
     await whenRead(page);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
-    const words = `${"p".repeat(199)}…`;
+    const prompt = `${"p".repeat(199)}…`;
     expect(rows).toMatchObject([
-      { key: "near", words },
-      { key: null, words },
+      { key: "near", prompt },
+      { key: null, prompt },
     ]);
   });
 
