@@ -94,8 +94,8 @@ export const openClient = (options: ClientOptions) => {
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     const budget = openRetryBudget(options);
-    // Longer than the silence limit even if --max-wait is short, so that SILENT is reported and not ENDLESS.
-    const endMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
+    // `--max-wait 0s` permits a single try, which needs a limit, too.
+    const endMs = host.elapsed() + (maxWaitMs === 0 ? 2 * silenceMs : maxWaitMs);
     let firstTryEndMs: number | undefined;
     for (let tries = 1; ; tries++) {
       const totalMs = Math.max(1, endMs - host.elapsed());

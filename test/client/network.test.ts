@@ -85,6 +85,14 @@ describe("the limit of silence", () => {
     });
   });
 
+  it("ends a read at --max-wait, even if that is shorter", async () => {
+    const server = await rawServer(() => undefined);
+    expect(await failureAt(server.url, { maxWaitMs: 100, timeoutMs: 60_000 })).toMatchObject({
+      code: "unavailable",
+      details: { systemCode: "ENDLESS", hint: "increase --max-wait" },
+    });
+  });
+
   it("ends a read if the answer stops", { tags: "slow" }, async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.write(whole.slice(0, -3))));
     // Long enough that its bound as a whole, twice of it, is not met by a machine that is busy.
