@@ -94,8 +94,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The direction of the key that turned the page, until the new page gets the focus. */
-  const turned = useRef<1 | -1 | undefined>(undefined);
+  /** The page that a key turned to, and the direction, until the rows of this page get the focus. */
+  const turned = useRef<{ readonly page: number; readonly by: 1 | -1 } | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
@@ -104,7 +104,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const link = useLink();
   const go = (by: 1 | -1) => () => {
     if (moveFocus(body.current, "a", by) || page + by < 1 || page + by > pages) return;
-    turned.current = by;
+    turned.current = { page: page + by, by };
     replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
@@ -112,8 +112,11 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const isBack = useRef(findPlace(query) !== undefined);
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {
-    if (turned.current !== undefined) moveFocus(body.current, "a", turned.current);
-    turned.current = undefined;
+    // While the input is read, more rows of the page before can come first.
+    if (turned.current?.page === shownPage) {
+      moveFocus(body.current, "a", turned.current.by);
+      turned.current = undefined;
+    }
     if (rows.length > 0) isBack.current = false;
   }, [rows]);
   return (
@@ -132,7 +135,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           rows={rows}
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
-          rowsPerFrame={isBack.current || turned.current === -1 ? rowsPerPage : rowsPerFrame}
+          rowsPerFrame={isBack.current || turned.current?.by === -1 ? rowsPerPage : rowsPerFrame}
         />
         {answer?.selected === 0 && (
           <p class="quiet none">
