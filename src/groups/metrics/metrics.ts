@@ -41,7 +41,7 @@ export class Tally {
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
-    for (const [at, name] of names.entries()) addToSum(this.#sumOf(name), metrics[at] ?? 0);
+    for (let at = 0; at < names.length; at++) addToSum(this.#sumOf(names[at] ?? ""), metrics[at] ?? 0);
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 
