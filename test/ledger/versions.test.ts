@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     expect(found).toMatchObject([
       {
         status: "ok",
-        message: `2 groups trying (${path} answers); 1 run is writing`,
+        message: `${path} answers and records 2 groups trying; 1 run is writing`,
         facts: { counts: { trying: { requests: 1, groups: 2 } } },
       },
     ]);
