@@ -38,12 +38,6 @@ export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
 let skipsLeaves: bool = false;
-/** The node of the outermost open value of a leaf key; 0 for none. */
-let leaf: usize = 0;
-
-/** The innermost open array or object; 0 for none. The node's words are start, first byte, enclosing node, shape. */
-let open: usize = 0;
-
 /** The address at which the pass stopped. */
 let stop: usize = 0;
 /** The token that was expected at `stop`. */
@@ -57,7 +51,6 @@ function begin(end: usize, terminator: u32): void {
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
-  open = 0;
   next = valueNext;
   isOutOfMemory = false;
   shapes.forgetShapes();
@@ -97,7 +90,6 @@ export function readLines(length: usize): u32 {
       continue;
     }
     const root = tableEnd;
-    open = 0;
     next = valueNext;
     const after = readValue(at);
     if (after !== 0 && byteAt(after) === newline) {
@@ -142,7 +134,6 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
     if (isFirst && byteAt(rest) === closeBracket) return jsonResult;
     const root = tableEnd;
     next = valueNext;
-    open = 0;
     let after = readValue(rest);
     if (isOutOfMemory) return outOfMemoryResult;
     if (after === 0 || (byteAt(after) !== comma && byteAt(after) !== closeBracket)) {
@@ -195,111 +186,142 @@ function stopAt(at: usize, expected: u32): usize {
 /** In ASCII, `]` and `}` are two after `[` and `{`. */
 const closingDistance: u32 = 2;
 
-/** Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. */
+/**
+ * Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. It is one function, so
+ * that its variables stay in registers.
+ */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
-  leaf = 0;
+  /** The node of the outermost open value of a leaf key; 0 for none. */
+  let leaf: usize = 0;
+  /**
+   * The innermost open array or object (0 for none), its first byte, and its shape. Until it is closed, its node has the
+   * words start, first byte, enclosing node, and (while an inner value is open) shape.
+   */
+  let open: usize = 0;
+  let opening: u32 = 0;
+  let shape: u32 = 0;
+  let end = tableEnd;
   while (true) {
-    const byte = byteAt(at);
-    // Ensures memory for two nodes, because a key may follow the value.
-    if (tableEnd + 2 * nodeBytes > memoryEnd && !ensureMemory(tableEnd + 2 * nodeBytes)) {
+    // Ensures memory for a key and a value.
+    if (end + 2 * nodeBytes > memoryEnd && !ensureMemory(end + 2 * nodeBytes)) {
       isOutOfMemory = true;
       return 0;
     }
-    const node = newNode(at);
+    let key: u32 = 0;
+    if (opening === openBrace) {
+      if (byteAt(at) !== quote) return stopAt(at, keyNext);
+      store<u32>(end, u32(at - input()));
+      key = shapes.expectedKey(shape, at + 1);
+      if (key !== 0) {
+        at += 1 + lengthOf(key);
+        putNode(end, u32(at + 1 - input()), 0, key);
+      } else {
+        const start = at + 1;
+        at = endOfString(start);
+        if (at === 0) return stopAt(start - 1, keyNext);
+        // A key in ASCII without escapes has as many UTF-16 units as bytes.
+        const isEncoded = usize(unitCount) !== at - start;
+        if (!isEncoded) key = shape === shapes.noShape ? idOf(start, at - start) : learnedIdOf(start, at - start);
+        if (shape === shapes.emptyShape) shapes.setFirstKey(key);
+        putNode(end, u32(at + 1 - input()), 0, isEncoded ? encodedKey : key);
+      }
+      end += nodeBytes;
+      at = skipWhite(at + 1);
+      if (byteAt(at) !== colon) return stopAt(at, colonNext);
+      at = skipWhite(at + 1);
+    }
+    const byte = byteAt(at);
+    let node = end;
+    end += nodeBytes;
+    store<u32>(node, u32(at - input()));
     let valueEnd: usize = 0;
     let detail: u32 = 0;
-    let shape = shapes.arrayShape;
+    let value = shapes.arrayShape;
     if (byte === quote) {
-      const end = endOfString(at + 1);
-      if (end === 0) return stopAt(at, valueNext);
-      valueEnd = end + 1;
+      valueEnd = endOfString(at + 1);
+      if (valueEnd === 0) return stopAt(at, valueNext);
+      valueEnd++;
       detail = unitCount;
-      shape = shapes.stringShape;
+      value = shapes.stringShape;
     } else if (byte === openBrace || byte === openBracket) {
       if (byte === openBracket) valueEnd = skipNumbers(at + 1);
       if (valueEnd !== 0) detail = numberCount;
       else {
-        if (skipsLeaves && leaf === 0 && isInObject() && (usesOf(keyBefore(node)) & leafUse) !== 0) leaf = node;
-        let initialShape = shapes.noShape;
+        if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
+        if (open !== 0) store<u32>(open, shape, 12);
+        putNode(node, byte, u32(open), 0);
         // Before its first element, an array has the id of its key instead of a shape, for `shapes.beginShape`.
-        if (byte === openBracket) initialShape = isInObject() ? keyBefore(node) : 0;
+        if (byte === openBracket) shape = key;
         else if (skipsLeaves && leaf === 0) {
-          initialShape = shapes.emptyShape;
-          shapes.beginShape(open === 0 ? 0 : load<u32>(open, 12));
-        }
-        putNode(node, byte, u32(open), initialShape);
+          shapes.beginShape(shape);
+          shape = shapes.emptyShape;
+        } else shape = shapes.noShape;
         open = node;
+        opening = byte;
         at = skipWhite(at + 1);
-        if (byteAt(at) !== byte + closingDistance) {
-          if (byte === openBrace) at = readKey(at);
-          if (at === 0) return 0;
-          continue;
-        }
+        if (byteAt(at) !== byte + closingDistance) continue;
       }
     } else {
       valueEnd = skipWord(at);
-      shape = byte === 0x6e ? shapes.nullShape : shapes.booleanShape;
+      value = byte === 0x6e ? shapes.nullShape : shapes.booleanShape;
       if (valueEnd === 0) {
-        shape = shapes.numberShape;
+        value = shapes.numberShape;
         valueEnd = skipNumber(at);
         if (valueEnd === 0) return stopAt(at, valueNext);
       }
     }
     if (valueEnd !== 0) {
       at = valueEnd;
-      putNode(node, u32(at - input()), wordCount(), detail);
-      addMember(node, shape);
+      putNode(node, u32(at - input()), u32((end - table) >> 2), detail);
+      if (opening !== openBrace) shape = value;
+      else if (shape !== shapes.noShape) shape = nextShape(shape, key, value, node);
     }
     while (true) {
-      if (leaf !== 0) tableEnd = open + nodeBytes;
+      if (leaf !== 0) end = open + nodeBytes;
       at = skipWhite(at);
-      if (open === 0) return at;
-      const opening = load<u32>(open, 4);
+      if (open === 0) {
+        tableEnd = end;
+        return at;
+      }
       const byte = byteAt(at);
       if (byte === comma) {
         at = skipWhite(at + 1);
-        if (opening === openBrace) at = readKey(at);
-        if (at === 0) return 0;
         break;
       }
       if (byte !== opening + closingDistance) return stopAt(at, commaNext);
       at++;
-      const value = open;
-      const shape = load<u32>(value, 12);
-      open = usize(load<u32>(value, 8));
-      putNode(value, u32(at - input()), wordCount(), byte === closeBracket ? 0 : shape);
-      addMember(value, byte === closeBracket ? shapes.arrayShape : value === leaf ? shapes.leafShape : shape);
-      if (value === leaf) leaf = 0;
+      node = open;
+      open = usize(load<u32>(node, 8));
+      putNode(node, u32(at - input()), u32((end - table) >> 2), byte === closeBracket ? 0 : shape);
+      const value = byte === closeBracket ? shapes.arrayShape : node === leaf ? shapes.leafShape : shape;
+      if (node === leaf) leaf = 0;
+      if (open === 0) continue;
+      opening = load<u32>(open, 4);
+      shape = load<u32>(open, 12);
+      if (opening !== openBrace) shape = value;
+      else if (shape !== shapes.noShape) shape = nextShape(shape, keyBefore(node), value, node);
     }
   }
 }
 
-/** Adds a value to the shape of the open object, or gives the value's shape to the open array. */
-function addMember(node: usize, value: u32): void {
-  if (!isInObject()) {
-    if (open !== 0) store<u32>(open, value, 12);
-    return;
-  }
-  const shape = load<u32>(open, 12);
-  if (shape === shapes.noShape) return;
-  const key = keyBefore(node);
-  if (value === shapes.stringShape && (usesOf(key) & shapeTextUse) !== 0) {
-    const text = input() + load<u32>(node) + 1;
-    const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
-    value = id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
-  }
-  store<u32>(open, key === 0 || value === shapes.noShape ? shapes.noShape : shapes.nextShape(shape, key, value), 12);
+/** Returns the shape of an object with one more member. */
+function nextShape(shape: u32, key: u32, value: u32, node: usize): u32 {
+  if (key === 0 || value === shapes.noShape) return shapes.noShape;
+  if (value === shapes.stringShape && (usesOf(key) & shapeTextUse) !== 0) value = textShapeOf(node);
+  return shapes.nextShape(shape, key, value);
+}
+
+function textShapeOf(node: usize): u32 {
+  const text = input() + load<u32>(node) + 1;
+  const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
+  return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
 }
 
 /** Returns the id of the key of a value; 0 if the key has no id. */
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
-}
-
-function isInObject(): bool {
-  return open !== 0 && load<u32>(open, 4) === openBrace;
 }
 
 function wordCount(): u32 {
@@ -329,26 +351,4 @@ function ensureMemory(end: usize): bool {
   const isEnough = hasMemory || memory.grow(i32(wanted)) >= 0;
   memoryEnd = usize(memory.size()) << 16;
   return isEnough;
-}
-
-/** Reads a key, and returns the start of its value; 0 if the pass stopped. */
-function readKey(at: usize): usize {
-  if (byteAt(at) !== quote) return stopAt(at, keyNext);
-  const node = newNode(at);
-  const shape = load<u32>(open, 12);
-  let id = shapes.expectedKey(shape, at + 1);
-  let end = at + 1;
-  if (id !== 0) end += lengthOf(id);
-  else {
-    end = endOfString(at + 1);
-    if (end === 0) return stopAt(at, keyNext);
-    const length = end - at - 1;
-    // A key in ASCII without escapes has as many UTF-16 units as bytes.
-    if (usize(unitCount) !== length) id = encodedKey;
-    else id = shape === shapes.noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
-    if (shape === shapes.emptyShape) shapes.setFirstKey(id === encodedKey ? 0 : id);
-  }
-  putNode(node, u32(end + 1 - input()), 0, id);
-  const separator = skipWhite(end + 1);
-  return byteAt(separator) === colon ? skipWhite(separator + 1) : stopAt(separator, colonNext);
 }
