@@ -6,13 +6,18 @@ import { askLine, canAsk } from "../settings/index.ts";
 /** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
-  { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },
+  {
+    action,
+    effect = "",
+    option,
+    yes,
+  }: { readonly action: string; readonly effect?: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
   let reason = "rollcall cannot ask without a terminal";
   if (canAsk(host)) {
     await screen.flushErrors();
-    if (/^y(es)?$/i.test((await askLine(host, `${action}? [y/N] `)) ?? "")) return;
+    if (/^y(es)?$/i.test((await askLine(host, `${action}${effect}? [y/N] `)) ?? "")) return;
     reason = "you did not confirm";
   }
   throw new Failure("usage", "not-confirmed", `did not ${action}, because ${reason}`, { hint: `pass ${option}` });
