@@ -25,7 +25,7 @@ type FileUse = readonly [text: string, file: string | undefined];
 
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
   const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
-  return file === undefined ? {} : { "--rejects ": file, "the reasons of --rejects in ": `${file}.reasons` };
+  return file === undefined ? {} : { "--rejects ": file, "the reasons file ": `${file}.reasons` };
 };
 
 /** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
