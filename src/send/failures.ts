@@ -87,7 +87,7 @@ interface RejectedFacts extends LogCounts {
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
-  const where = isEmpty ? "no rejected line can be read" : `see ${file}`;
+  const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
   return new Failure(
     "partial",
