@@ -15,9 +15,12 @@ export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
+  const groups = Array.from({ length: count }, (_, group) => createFacts(dataset, group));
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
-  const measures = createMeasures(dataset);
-  const groups = listGroups(dataset, findings, measures);
+  for (const { group, rule } of findings) {
+    const facts = groups[group ?? -1];
+    if (facts !== undefined) facts.rules = [...facts.rules, rule];
+  }
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let measured = 0;
@@ -29,11 +32,11 @@ export const openSession = (input: ViewInput) => {
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
     charts: () => computeCharts(groups, summary.reward.scale),
     search: searches.search,
-    readRow: async ({ group, file, size, untrainable, rules, rewards, mean, spread }) => {
-      const facts = { group, file, size, untrainable, rules, rewards, mean, spread };
-      const head = readGroupHead(dataset, group, inputOptions.groupBy);
-      return { ...facts, ...head, logged: logged?.[group] ?? null };
-    },
+    readRow: async (facts) => ({
+      ...facts,
+      ...readGroupHead(dataset, facts.group, inputOptions.groupBy),
+      logged: logged?.[facts.group] ?? null,
+    }),
     readContent: async (group) => ({
       ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),
@@ -48,9 +51,13 @@ export const openSession = (input: ViewInput) => {
     async measure(signal: AbortSignal): Promise<void> {
       for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;
-        measures.rewards.set(rewards, measures.firsts[group]);
-        if (rewards.length === 0 || !rewards.every(Number.isFinite)) continue;
-        ({ mean: measures.means[group], deviation: measures.deviations[group] } = grouping.computeMoments(rewards));
+        const facts = groups[group];
+        if (facts === undefined) continue;
+        // The result of `filter` has unused capacity, which would take 100 MB for 100,000 groups.
+        const isComplete = rewards.every(Number.isFinite);
+        facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
+        if (rewards.length === 0 || !isComplete) continue;
+        ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
       }
       measured = count;
       isMeasured = true;
@@ -62,69 +69,26 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** Creates columns for the measured numbers. `firsts` has the index in `rewards` of the first reward of each group. */
-const createMeasures = ({ groups }: grouping.Dataset) => {
-  let trajectories = 0;
-  const firsts = Array.from({ length: groups.count }, (_, group) => {
-    const first = trajectories;
-    trajectories += groups.trajectoriesOf(group);
-    return first;
-  });
-  const newColumn = (length: number) => new Float64Array(length).fill(Number.NaN);
-  return {
-    firsts,
-    rewards: newColumn(trajectories),
-    means: newColumn(groups.count),
-    deviations: newColumn(groups.count),
-  };
-};
+interface MeasuredFacts extends GroupFacts {
+  rules: readonly string[];
+  rewards: readonly number[];
+  mean: number | null;
+  spread: number | null;
+}
 
-type Measures = ReturnType<typeof createMeasures>;
+/** Shared, because the lists of 100,000 groups would take 20 MB. */
+const none: readonly never[] = [];
 
-/** Lists facts of groups. Getters read columns, because properties of 100,000 groups would take 20 MB. */
-const listGroups = (
-  dataset: grouping.Dataset,
-  findings: readonly Finding[],
-  measures: Measures,
-): readonly GroupFacts[] => {
-  const { groups } = dataset;
-  const rules = new Map<number | null, string[]>();
-  for (const { group, rule } of findings) {
-    const groupRules = rules.get(group);
-    if (groupRules === undefined) rules.set(group, [rule]);
-    else groupRules.push(rule);
-  }
-  class Facts implements GroupFacts {
-    readonly group: number;
-    readonly file: string;
-    constructor(group: number) {
-      this.group = group;
-      this.file = grouping.locateGroup(dataset, group).file;
-    }
-    get size() {
-      return groups.trajectoriesOf(this.group);
-    }
-    get untrainable() {
-      return findUntrainableReason(dataset, this.group);
-    }
-    get rules() {
-      return rules.get(this.group) ?? [];
-    }
-    get rewards() {
-      const first = measures.firsts[this.group] ?? 0;
-      return Array.from(measures.rewards.subarray(first, first + this.size)).filter(Number.isFinite);
-    }
-    get mean() {
-      return toNullable(measures.means[this.group]);
-    }
-    get spread() {
-      return toNullable(measures.deviations[this.group]);
-    }
-  }
-  return Array.from({ length: groups.count }, (_, group) => new Facts(group));
-};
-
-const toNullable = (value = Number.NaN): number | null => (Number.isNaN(value) ? null : value);
+const createFacts = (dataset: grouping.Dataset, group: number): MeasuredFacts => ({
+  group,
+  file: grouping.locateGroup(dataset, group).file,
+  size: dataset.groups.trajectoriesOf(group),
+  untrainable: findUntrainableReason(dataset, group),
+  rules: none,
+  rewards: none,
+  mean: null,
+  spread: null,
+});
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number): UntrainableReason | null => {
   if (!dataset.groups.isValid(group)) return "invalid";
@@ -165,11 +129,8 @@ const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distr
 const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const place = file === undefined ? null : { file, line, column };
-  const {
-    group = null,
-    trajectory = null,
-    message: message_at = null,
-  } = grouping.findProblemSubject(dataset, problem) ?? {};
+  const subject = grouping.findProblemSubject(dataset, problem);
+  const { group = null, trajectory = null, message: message_at = null } = subject ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
