@@ -1,6 +1,5 @@
 /** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
-import { compactJson, formatJson, parseRawJson, type RawJson } from "../json/raw-json.ts";
-import { sliceText } from "../json/walk.ts";
+import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
@@ -30,7 +29,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   const { shown: rows, all } = wires.openWire(wire);
   if (fields === undefined) return columns.map((column) => toShownColumn(column, rows));
   return fields.map((name) => {
-    const field = wires.resolveField(name, columns, all.values());
+    const field = wires.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
@@ -38,7 +37,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownColumn<Row> => {
+const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
@@ -60,8 +59,8 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const wireText = (rows: wires.WireRows, position: number, name: string, format = wires.formatValues) => {
-  const row = rows.at(position);
+const wireText = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
+  const row = rows[position];
   const values = row && wires.findValues(row, name);
   return values && format(values);
 };
@@ -94,49 +93,26 @@ export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: strin
 
 function* jsonPieces(
   { format, fields, host, options }: Screen,
-  document: WireObjects,
+  wire: WireObjects,
   columns: readonly wires.NamedColumn[],
 ): Generator<string, void> {
-  const wire = wires.openWire(document);
-  const picked = options.areFieldsChecked
-    ? fields
-    : fields?.map((name) => wires.resolveField(name, columns, wire.all.values()));
-  const formatObject = (object: RawJson): string =>
-    picked === undefined ? compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
+  const { document, container, isList, all, shown } = wires.openWire(wire);
+  const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
+  const formatObject = (object: raw.RawJson): string =>
+    picked === undefined ? raw.compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {
-    for (const object of wire.shown.values()) yield `${formatObject(object)}\n`;
+    for (const object of shown) yield `${formatObject(object)}\n`;
     return;
   }
-  const pieces = documentPieces(document, wire, formatObject);
-  if (host.terminal.stdout) yield formatJson(parseRawJson([...pieces].join("")), "\n");
-  else yield* pieces;
+  const objects = shown.map(formatObject);
+  const content = isList ? raw.composeArray(objects) : objects.join("");
+  const members = document.members.filter(({ key, value }) => key !== wire.member || value === container);
+  const json =
+    document === container
+      ? content
+      : raw.composeMembers(
+          members.map(({ key, value }) => [key, value === container ? content : raw.compactJson(value.json)]),
+        );
+  yield host.terminal.stdout ? raw.formatJson(raw.parseRawJson(json), "\n") : json;
   yield "\n";
-}
-
-function* documentPieces(
-  { bytes, member }: WireObjects,
-  { members, objectsMember, isList, shown }: ReturnType<typeof wires.openWire>,
-  formatObject: (object: RawJson) => string,
-): Generator<string, void> {
-  const objects = function* () {
-    let between = "";
-    for (const object of shown.values()) {
-      yield between + formatObject(object);
-      between = ",";
-    }
-  };
-  if (member === undefined) return yield* objects();
-  yield "{";
-  for (const [at, entry] of members.entries()) {
-    const [key, value] = entry;
-    yield `${at === 0 ? "" : ","}${JSON.stringify(key)}:`;
-    if (entry !== objectsMember) {
-      yield compactJson(sliceText(bytes, value));
-      continue;
-    }
-    if (isList) yield "[";
-    yield* objects();
-    if (isList) yield "]";
-  }
-  yield "}";
 }

@@ -41,18 +41,13 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
   return { pieces: tablePieces(shown, width, paint), omitted };
 };
 
-const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] => {
-  // Reads row by row, because only the last parsed row stays in memory.
-  const lines = rows.map((row, position) =>
-    columns.map(({ cell, tag }) => ({ text: clean(cell(row, position)), tag: tag?.(row) })),
-  );
-  return columns.map(({ heading, ...column }, at) => ({
+const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] =>
+  columns.map(({ heading, cell, tag, ...column }) => ({
     ...column,
     headings: heading.split("\n").map(clean),
-    cells: lines.map((line) => line[at]?.text ?? ""),
-    tags: lines.map((line) => line[at]?.tag),
+    cells: rows.map((row, position) => clean(cell(row, position))),
+    tags: rows.map((row) => tag?.(row)),
   }));
-};
 
 function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: Paint): Generator<string, void> {
   const widths = shrinkWidths(columns, width);

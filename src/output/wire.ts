@@ -5,44 +5,14 @@ import * as walk from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-export type WireRows = ReturnType<typeof openRows>;
-
-/** Parses an object on request, and keeps only the last object, because the values of a long list need much memory. */
-const openRows = (bytes: Uint8Array, spans: readonly walk.Span[]) => {
-  let last: { readonly span: walk.Span; readonly value: raw.RawJson } | undefined;
-  const parse = (span: walk.Span): raw.RawJson => {
-    if (last?.span !== span) last = { span, value: raw.parseRawJson(walk.sliceText(bytes, span)) };
-    return last.value;
-  };
-  return {
-    at: (position: number): raw.RawJson | undefined => spans[position] && parse(spans[position]),
-    *values(): Generator<raw.RawJson, void> {
-      for (const span of spans) yield parse(span);
-    },
-  };
-};
-
-const readMember = (bytes: Uint8Array, { start, end }: walk.Span): readonly [key: string, value: walk.Span] => {
-  const keyEnd = walk.endOfString(bytes, start);
-  const value = { start: walk.skipWhite(bytes, walk.skipWhite(bytes, keyEnd) + 1), end };
-  return [String(JSON.parse(walk.sliceText(bytes, { start, end: keyEnd }))), value];
-};
-
-/** Opens the objects of a document, or the document as the only object. Of repeated keys, the last key counts. */
+/** Finds the objects of a document, or the document as the only object. Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const items = member === undefined ? [] : walk.walkItems(bytes, walk.skipWhite(bytes, 0));
-  const members = Array.from(items, (item) => readMember(bytes, item));
-  const objectsMember = members.findLast(([key]) => key === member);
-  const span = member === undefined ? { start: 0, end: bytes.length } : objectsMember?.[1];
-  const isList = span === undefined || (member !== undefined && bytes[span.start] === walk.openBracket);
-  const all = span === undefined ? [] : isList ? [...walk.walkItems(bytes, span.start)] : [span];
-  return {
-    members: members.filter((one) => one === objectsMember || one[0] !== member),
-    objectsMember,
-    isList,
-    all: openRows(bytes, all),
-    shown: openRows(bytes, shownPositions?.flatMap((position) => all[position] ?? []) ?? all),
-  };
+  const document = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
+  const container = member === undefined ? document : raw.findMember(document, member);
+  const isList = member !== undefined && container?.kind === "list";
+  const all = isList ? container.items : container === undefined ? [] : [container];
+  const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
+  return { document, container, isList, all, shown };
 };
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
