@@ -617,16 +617,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     // The last row of the page before.
     await typed(page, "k");
     await expect.poll(focused).toBe("task 100");
-    await page.evaluate(`window.most = 0;
-      new MutationObserver((changes) => {
-        const rows = changes.flatMap(({ addedNodes }) => [...addedNodes]).flatMap((one) =>
-          one.matches?.("tr") ? one : [...(one.querySelectorAll?.("tbody tr") ?? [])]);
-        window.most = Math.max(window.most, rows.length);
-      }).observe(document.querySelector(".rows"), { childList: true, subtree: true })`);
     await typed(page, "j");
     await expect.poll(focused).toBe("task 101");
     await expect.poll(async () => await page.locator("tbody tr").count()).toBe(100);
-    expect(await page.evaluate("window.most")).toBe(25);
     await page.getByText("page 2 of 200").waitFor();
     await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("task 300", { exact: true }).click();

@@ -5,7 +5,7 @@ import type { GroupRow, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
-import { findPlace, moveFocus, useKeys } from "./navigation.tsx";
+import { moveFocus, useKeys } from "./navigation.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -82,8 +82,6 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   ];
 };
 
-const rowsPerFrame = 25;
-
 const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { query } = usePage();
   const { latest, error } = useAnswer("rows", query, {
@@ -108,8 +106,6 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
-  /** True from the reader's return to a table until the rows are drawn. */
-  const isBack = useRef(findPlace(query) !== undefined);
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {
     // While the input is read, more rows of the page before can come first.
@@ -117,7 +113,6 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
       moveFocus(body.current, "a", turned.current.by);
       turned.current = undefined;
     }
-    if (rows.length > 0) isBack.current = false;
   }, [rows]);
   return (
     <section aria-label="groups">
@@ -135,7 +130,6 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           rows={rows}
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
-          rowsPerFrame={isBack.current || turned.current?.by === -1 ? rowsPerPage : rowsPerFrame}
         />
         {answer?.selected === 0 && (
           <p class="quiet none">

@@ -126,7 +126,7 @@ addEventListener("hashchange", () => {
 });
 
 /** Returns the place of a view. In a table, `href` links to the last shown group, which the keys n and p change. */
-export const findPlace = (query: Query): Place | undefined => {
+const findPlace = (query: Query): Place | undefined => {
   const place = places.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
   return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
