@@ -39,15 +39,13 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
 
 const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
-  const text = (row: Row, position: number) =>
-    wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
-    fallbackText(column.value(row), position);
-  /** Returns the text of `a` if the wire lacks a name such as `a.b`. If the wire lacks `a` too, formats `value`. */
-  const fallbackText = (value: unknown, position: number): string => {
-    if (value === undefined || value === null || value === "") return "";
-    const dot = path.lastIndexOf(".");
-    const above = dot < 0 ? undefined : wireText(rows, position, path.slice(0, dot));
-    return above || formatPlainValue(value);
+  const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
+  const text = (row: Row, position: number): string => {
+    const found = wireText(rows, position, path, format);
+    if (found !== undefined) return found;
+    // The reply lacks computed values. A damaged reply can have `a` instead of `a.b`, and `a` keeps its digits.
+    const value = formatPlainValue(column.value(row));
+    return value && (wireText(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
