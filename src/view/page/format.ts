@@ -28,9 +28,4 @@ export const formatPercent = (done: number, of: number): string => `${of === 0 ?
 export const counted = (count: number, noun: string): string =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
-export const formatSize = (bytes: number): string => {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-};
-
 export const formatTime = (time: Date): string => time.toISOString().slice(0, 19).replace("T", " ");

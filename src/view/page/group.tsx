@@ -1,12 +1,13 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
-import { counted, formatCount, formatMeasure, formatSize, formatTime } from "./format.ts";
+import { counted, formatCount, formatMeasure, formatTime } from "./format.ts";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { moveFocus, NavigationBar, useKeys } from "./navigation.tsx";
@@ -156,7 +157,7 @@ const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<ty
     column("advantage", ({ advantage }) => advantage, formatAdvantage),
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
     column("messages", ({ messages }) => messages),
-    column("size", ({ bytes }) => bytes, formatSize),
+    column("size", ({ bytes }) => bytes, formatRoundedSize),
     column("problems", problemsOf, showCount),
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
