@@ -74,8 +74,8 @@ export const serverEnded = "rollcall-server-ended";
 const pollIntervalMs = 250;
 
 /** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
-const lastValues: Partial<AnswerTypes> = {};
-const lastKeys: { [Of in Name]?: string } = {};
+const lastAnswers: { readonly [Of in Name]?: KeyedAnswer<Of> } = {};
+type KeyedAnswer<Of extends Name> = { readonly key: string; readonly value: AnswerTypes[Of] };
 
 /**
  * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. `latest` is the
@@ -87,8 +87,8 @@ export const useAnswer = <Of extends Name>(
   { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: unknown } = {},
 ) => {
   const key = query === undefined ? undefined : `${formatQuery(query)} ${edition}`;
-  const last = lastKeys[name] === key ? { key, value: lastValues[name] } : {};
-  const [answer, setAnswer] = useState<{ key?: string | undefined; value?: AnswerTypes[Of] | undefined }>(last);
+  const last: KeyedAnswer<Of> | undefined = lastAnswers[name];
+  const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key?: string; error?: string }>({});
   useEffect(() => {
     if (query === undefined || key === undefined) return undefined;
@@ -98,8 +98,7 @@ export const useAnswer = <Of extends Name>(
       try {
         const value = await fetchAnswer(name, query, aborting.signal);
         if (aborting.signal.aborted) return;
-        Object.assign(lastValues, { [name]: value });
-        lastKeys[name] = key;
+        Object.assign(lastAnswers, { [name]: { key, value } });
         setAnswer({ key, value });
         setFailure({});
         if (!isComplete(value)) timer = setTimeout(() => void update(), pollIntervalMs);
@@ -115,8 +114,8 @@ export const useAnswer = <Of extends Name>(
     };
   }, [key]);
   return {
-    value: answer.key === key ? answer.value : undefined,
-    latest: answer.value,
+    value: answer?.key === key ? answer?.value : undefined,
+    latest: answer?.value,
     error: failure.key === key ? failure.error : undefined,
   };
 };
