@@ -59,6 +59,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   for (const secret of [...typedSecrets, ...listSecrets(env)]) safe.addSecret(secret);
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isProgramFormat(options.format);
+  const isQuiet = isForProgram || options.quiet;
   const printsEvents = options.hasJsonEvents === true;
   const drawsFrames = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);
@@ -80,7 +81,8 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
-  const writeEvent = (event: object): void => void writeError(() => `${safe.json(JSON.stringify(event))}\n`);
+  const tell = (event: object, text: Parameters<typeof writeError>[0]): void =>
+    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : text);
 
   const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
     const line = `note: ${toOneLine(safe.text(sentence))}`;
@@ -88,9 +90,8 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
   const notice = (sentence: string): void => {
-    if (isForProgram || options.quiet) return;
-    if (printsEvents) writeEvent({ event: "notice", message: sentence });
-    else void writeError(async (paint) => await formatNote(sentence, paint));
+    if (isQuiet) return;
+    tell({ event: "notice", message: sentence }, async (paint) => await formatNote(sentence, paint));
   };
 
   /** Writes to standard output, after everything that was queued for standard error. */
@@ -156,27 +157,24 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]): void => {
       notice(sentence);
-      if (isForProgram || options.quiet) return;
+      if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
     /** Prints a warning, but not with `--quiet` or if the result is JSON, which may have a key for warnings. */
     warn: (problem: Problem): void => {
-      if (isForProgram || options.quiet) return;
-      if (printsEvents) writeEvent({ event: "warning", ...toProblemDocument(problem) });
-      else void writeError(async (paint) => (await import("./failure.ts")).warningText(screen, problem, paint));
+      if (isQuiet) return;
+      const text = async (paint: Paint) => (await import("./failure.ts")).warningText(screen, problem, paint);
+      tell({ event: "warning", ...toProblemDocument(problem) }, text);
     },
-    trace: (line: string): void => {
-      if (printsEvents) writeEvent({ event: "debug", message: line });
-      else void writeError((paint) => `${paint("faint", safe.text(line))}\n`);
-    },
+    trace: (line: string): void =>
+      tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
     hideSecret: safe.addSecret,
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),
     /** Starts the progress of a long run. Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
-      const inLines = isInBuild && !isForProgram && !options.quiet;
-      const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
+      const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string): void =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
       const { elapsed } = host;
