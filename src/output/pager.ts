@@ -1,5 +1,5 @@
 /** Shows output in a pager if the output is longer than the terminal. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
@@ -31,10 +31,9 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   // Does not use `once` of node:events, which rejects at any error, such as a signal that cannot be sent.
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
-    if (pager.stdin !== null)
-      isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
+    isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
   } finally {
-    pager.stdin?.end();
+    pager.stdin.end();
     await ended;
     host.signal.removeEventListener("abort", killPager);
     restoreTerminal();
@@ -58,7 +57,7 @@ const countLines = (text: string, columns: number): number => {
   return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)), 0);
 };
 
-const startPager = async (host: Host, onMissing: OnMissing): Promise<ChildProcess | undefined> => {
+const startPager = async (host: Host, onMissing: OnMissing) => {
   const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
