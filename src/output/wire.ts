@@ -88,21 +88,16 @@ export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Finds a column by its name, its heading, or a part of either. Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
-  const normalize = (name: string): string =>
-    name
-      .trim()
-      .replaceAll(/[\s_-]+/g, "_")
-      .toLowerCase();
+  const normalize = (name: string): string => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const spellings: readonly ((column: One) => readonly string[])[] = [
     ({ name, path = name }) => [name, path],
     ({ heading }) => [heading],
     ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
     ({ heading }) => heading.split("\n", 1),
   ];
-  const exact = columns.find(({ name }) => name === typed);
   const isTyped = (name: string): boolean => normalize(name) === normalize(typed);
   const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
-  return exact ?? found.find((column) => column !== undefined);
+  return found.find((column) => column !== undefined);
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
