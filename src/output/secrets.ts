@@ -51,7 +51,7 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
   });
 };
 
-/** Returns the base64 letters that depend only on `bytes` if `before` bytes of a group of three precede `bytes`. */
+/** Encodes `bytes` as base64 after `before` unknown bytes. Omits the letters that depend on other bytes. */
 const encodeInside = (bytes: Uint8Array, before: number): string => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));

@@ -110,7 +110,7 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
               </text>
             )}
             {isNamed && (
-              <text class="below" x={`${middle}%`} y="100%" dy="1.3em">
+              <text x={`${middle}%`} y="100%" dy="1.3em">
                 {formatEdge(range[0])}
               </text>
             )}

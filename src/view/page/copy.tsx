@@ -26,12 +26,12 @@ const CopyableText = ({ text, name }: { readonly text: string; readonly name: st
   </span>
 );
 
-export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) =>
-  call === undefined ? (
-    <CopyableText text={`${file}:${line}`} name="the file and line" />
-  ) : (
-    <CopyableText text={call} name="the id of the call" />
-  );
+export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) => (
+  <CopyableText
+    text={call ?? `${file}:${line}`}
+    name={call === undefined ? "the file and line" : "the id of the call"}
+  />
+);
 
 export const Command = ({ detail: { command, logged, untrainable } }: { readonly detail: GroupDetail }) =>
   command === null ? (

@@ -21,7 +21,7 @@ const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{
 
 const trim = (word: string): string => word.trim();
 
-/** Splits a text into pieces. Another text lacks the pieces with `isNew`, and has the other pieces. */
+/** Splits a text into pieces. `isNew` is true for the pieces that the other text lacks. */
 export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
   const shared = findShared(words.map(trim), splitWords(other).map(trim));

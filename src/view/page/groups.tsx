@@ -132,7 +132,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
         />
         {answer?.selected === 0 && (
-          <p class="quiet none">
+          <p class="quiet">
             {isComplete ? "no group matches the filters and the search" : "no match yet, still reading"}
           </p>
         )}
@@ -261,7 +261,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   return (
     <form noValidate onSubmit={submit}>
       <input ref={field} type="search" aria-label={label} placeholder={label} {...{ value, onInput }} />
-      {isExpression && value !== sought && <span class="enter">press Enter</span>}
+      {isExpression && value !== sought && <span>press Enter</span>}
     </form>
   );
 };

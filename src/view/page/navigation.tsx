@@ -125,7 +125,7 @@ addEventListener("hashchange", () => {
   [left, shown] = [shown, parseHash(location.hash)];
 });
 
-/** Returns the place of a view. In a table, `href` links to the last shown group, which the keys n and p change. */
+/** Returns where the reader left a view. After a return from a group to the table, its last shown group is focused. */
 const findPlace = (query: Query): Place | undefined => {
   const place = places.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
