@@ -46,7 +46,9 @@ export interface PageState {
 }
 
 export interface Summary {
+  /** The names of the first files. */
   readonly files: readonly string[];
+  readonly fileCount: number;
   readonly groupFiles: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };

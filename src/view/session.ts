@@ -104,8 +104,10 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   const { rewards } = grouping.collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
+  const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
   return {
-    files: (groupFiles.length > inputNames.length ? groupFiles : inputNames).slice(0, maxFiles),
+    files: files.slice(0, maxFiles),
+    fileCount: files.length,
     groupFiles: groupFiles.length,
     groups,
     trajectories,

@@ -67,7 +67,7 @@ describe("a chart of the page", () => {
     const page = await viewing([folder]);
     const { summary } = await whenRead(page);
     const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect([summary?.groupFiles, files.length]).toEqual([1001, 1000]);
+    expect([summary?.groupFiles, summary?.fileCount, files.length]).toEqual([1001, 1001, 1000]);
     expect(files.at(-1)?.file).toBe(join(folder, "step-999.jsonl"));
   });
 });

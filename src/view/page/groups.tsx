@@ -150,9 +150,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
 
 const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
   const link = useLink();
-  const { files, groups, trajectories, rules, trainable, reward } = summary;
+  const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
-  const [first = "nothing", ...others] = files;
   const invalid = [
     groups.rejected > 0 ? counted(groups.rejected, "group") : [],
     trajectories.rejected > 0 ? counted(trajectories.rejected, "trajectory") : [],
@@ -168,8 +167,8 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
-        {first}
-        {others.length > 0 && <span class="quiet"> and {counted(others.length, "other file")}</span>}
+        {files[0] ?? "nothing"}
+        {fileCount > 1 && <span class="quiet"> and {counted(fileCount - 1, "other file")}</span>}
       </h1>
       <dl>
         {fact("mean reward", moments, trajectories.read > trajectories.rejected)}
