@@ -12,9 +12,7 @@ export const formatTree = (value: RawJson): string =>
     : (formatBeside(value, maxIndentedLevels) ?? formatBelow(value));
 
 const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): string => {
-  if (value.kind !== "object" && value.kind !== "list") {
-    return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
-  }
+  if (!isTree(value)) return scalarText(value).replace(/^(?=[^\n])/gm, indent);
   const [innerIndent, innerLevels] = [indent + indentStep, levels - 1];
   const members = value.members.map(({ key, value: member }) => {
     const beside = formatBeside(member, innerLevels);
@@ -28,10 +26,11 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   return [...members, ...items].join("\n");
 };
 
+const isTree = ({ kind }: RawJson): boolean => kind === "object" || kind === "list";
+
 /** Formats a value that fits next to its key; undefined if the value needs lines below the key. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
-  const isTree = value.kind === "object" || value.kind === "list";
-  if (isTree && levels === 0) return compactJson(value.json);
+  if (isTree(value) && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
   if (value.kind === "list") return listText(value.items);
   const text = scalarText(value);
@@ -39,7 +38,7 @@ const formatBeside = (value: RawJson, levels: number): string | undefined => {
 };
 
 const listText = (items: readonly RawJson[]): string | undefined => {
-  if (items.some(({ kind }) => kind === "list" || kind === "object")) return undefined;
+  if (items.some(isTree)) return undefined;
   const isSplit = ({ kind, text }: RawJson): boolean => kind === "text" && /[,\]]/.test(text);
   const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : scalarText(item)));
   const line = `[${texts.join(", ")}]`;
