@@ -23,7 +23,7 @@ const ruleColumns = 80;
 
 /** Minimum columns of a folded line at any indent. */
 const minColumns = 16;
-/** The same minimum in a list: the width of the widest character. */
+/** The same minimum for a list in sections: the width of the widest character. */
 const minListColumns = 2;
 
 const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {

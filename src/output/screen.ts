@@ -43,7 +43,7 @@ export const parseScreenOptions = (flags: ScreenFlags) => {
   };
 };
 
-/** `print` cleans `json`, only redacts `verbatim`, and expects clean `lines`. */
+/** `lines` must be clean before `print`. `json` is cleaned by `print`, and `verbatim` is only redacted. */
 type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;

@@ -108,7 +108,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   useKeys({ j: go(1), k: go(-1) });
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   useEffect(() => {
-    // While the input is read, more rows of the page before can come first.
+    // While the input is read, an answer can still have rows of the previous page.
     if (turned.current?.page === shownPage) {
       moveFocus(body.current, "a", turned.current.by);
       turned.current = undefined;

@@ -42,7 +42,7 @@ const App = () => {
     return main.current ? returnToPlace(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The link of the removed filter had the focus.
+    // The link of a filter disappears with the filter, and the body then has the focus.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (

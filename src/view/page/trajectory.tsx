@@ -65,7 +65,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
     isRaw || setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
   useLayoutEffect(() => {
-    // The removed message or JSON had the focus.
+    // If the message or JSON that disappeared had the focus, the body now has the focus.
     if (document.activeElement === document.body && !isRaw) show(current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);
