@@ -30,14 +30,14 @@ export const requireSafeOwnership = (path: string): void => {
   if (user === undefined) return;
   // In a user namespace, the root user of the machine has another uid, and owns `/`.
   const trusted = [user, 0, fs.statSync("/").uid];
-  const requireSafePart = (part: string, hops: number): void => {
+  const requireSafePart = (part: string, hops: number) => {
     const above = dirname(part);
     if (above !== part) requireSafePart(above, hops);
     const facts = tryStat(part, fs.lstatSync);
     if (facts === undefined) return;
     const { uid: owner, mode } = facts;
     const isLink = facts.isSymbolicLink();
-    const format = (...words: readonly string[]): string =>
+    const format = (...words: readonly string[]) =>
       `\`${formatCommandLine(user === 0 || owner === user ? words : ["sudo", ...words])}\``;
     if (!trusted.includes(owner) && isLink) {
       const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
@@ -69,13 +69,13 @@ const unsafeOwnership = (part: string, message: string, fix: string): Failure =>
   return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };
 
-const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
+const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
 const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
-const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
+const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** Returns a warning if other users can access a file or folder; undefined on Windows, which has no modes. */
@@ -101,11 +101,11 @@ export const openDraft = (path: string, mode = 0o600) => {
   const target = before === undefined || !hasDraft ? path : fs.realpathSync(path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
   let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
-  const close = (): void => {
+  const close = () => {
     if (file !== undefined) fs.closeSync(file);
     file = undefined;
   };
-  const replace = (written: number): void => {
+  const replace = (written: number) => {
     fs.fsyncSync(written);
     // A file that root replaces keeps its owner.
     if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
@@ -122,14 +122,14 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   return {
     path: draft,
-    write: (piece: string | Uint8Array): void => {
+    write: (piece: string | Uint8Array) => {
       if (file !== undefined) fs.writeFileSync(file, piece);
     },
-    commit: (): void => {
+    commit: () => {
       if (hasDraft && file !== undefined) replace(file);
       close();
     },
-    discard: (): void => {
+    discard: () => {
       close();
       if (hasDraft) fs.rmSync(draft, { force: true });
     },
@@ -260,7 +260,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 const pipePollMs = 10;
 
 /** Opens a named pipe when it has a reader. Polls, because signals cannot interrupt a blocking `openSync`. */
-const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal): Promise<number> => {
+const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal) => {
   for (;;) {
     try {
       return fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);

@@ -67,7 +67,7 @@ export const removeSecrets = (env: Host["env"]): Host["env"] => {
 
 export const currentUser = (): number | undefined => process.geteuid?.();
 
-export const waitForAbort = async (signal: AbortSignal): Promise<void> => {
+export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
 };
 

@@ -9,7 +9,7 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
   return await (await import("./run.ts")).run(process);
 };
 
-const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
+const tryWrite = async (stream: NodeJS.WritableStream, text: string) =>
   await new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.
     stream.once("error", () => resolve(false));

@@ -21,7 +21,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
 export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)): Promise<number> => {
   let screen: Screen | undefined;
   let context: Context | undefined;
-  const work = async (): Promise<void> => {
+  const work = async () => {
     const parsed = await cli.parseArgv(program, host.argv);
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {

@@ -53,7 +53,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
 };
 
 /** Returns the end of a command substitution at `at`. Returns at most `at` if there is no complete substitution. */
-const findSubstitutionEnd = (line: string, at: number): number => {
+const findSubstitutionEnd = (line: string, at: number) => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;
   let depth = 0;
@@ -64,8 +64,8 @@ const findSubstitutionEnd = (line: string, at: number): number => {
   return at;
 };
 
-const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
-const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
+const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
+const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
 export const quoteText = (text: string, quote: Quote): string | undefined => {

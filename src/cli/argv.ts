@@ -79,12 +79,12 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
 
-const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>): void => {
+const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>) => {
   for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
-const validateArgv = (parsed: ParsedArgv): void => {
+const validateArgv = (parsed: ParsedArgv) => {
   const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;
   if (help !== undefined) {
@@ -139,7 +139,7 @@ const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure
 };
 
 /** Suggests `auth login` for `login` without its noun, `ledger calls` for `call list`, or a verb of a similar name. */
-const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv): string | undefined => {
+const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv) => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);

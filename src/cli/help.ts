@@ -28,7 +28,7 @@ const createLayout = (terminalColumns: number) => {
         : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
     );
   };
-  return { columns, list, wrapped: (text: string): string => helper.boxWrap(text, columns) };
+  return { columns, list, wrapped: (text: string) => helper.boxWrap(text, columns) };
 };
 
 export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
@@ -36,7 +36,7 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
   const groups = groupLines(command, columns);
-  const laidOut = (): string => {
+  const laidOut = () => {
     const parts = [
       [wrapped(capitalize(command.about)), wrapped(`Usage: ${commands.formatUsage(command)}`)],
       list(verbItems(command)),
@@ -54,8 +54,8 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
   return laidOut();
 };
 
-const countLines = (text: string): number => text.split("\n").length - 1;
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const countLines = (text: string) => text.split("\n").length - 1;
+const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
@@ -125,9 +125,9 @@ const exampleLines = ({ examples }: Command): readonly string[] =>
 
 export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
   const { wrapped, list } = createLayout(terminalColumns);
-  const section = (title: string, items: readonly Item[]): string =>
+  const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly NamedKind[]): string => section(title, kinds.map(optionItem));
+  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
   const [root, ...parents] = ancestors;
   const verbs = commands.visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
   const parts = [

@@ -154,4 +154,4 @@ export const parseKinds = <Of extends Kinds>(
     }),
   );
 
-const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

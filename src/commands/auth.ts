@@ -89,7 +89,7 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
   return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
 };
 
-const retestCommand = (profile: string): string => inProfile("rollcall auth status --check", profile);
+const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
 /** @param setting the setting that probably has a wrong URL; undefined if the service is unreachable */
 export const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
@@ -193,7 +193,7 @@ const status = command({
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "only a key of another URL" };
 
-const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
+const isUsable = ({ state }: { readonly state: string }) => state === "ready" || state === "command";
 
 const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null };

@@ -7,7 +7,7 @@ import { askLine, canAsk } from "../settings/index.ts";
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
   { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },
-): Promise<void> => {
+) => {
   if (yes) return;
   let reason = "rollcall cannot ask without a terminal";
   if (canAsk(host)) {

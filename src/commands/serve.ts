@@ -29,7 +29,7 @@ const options = {
 type ServeOptions = cli.Values<typeof options>;
 
 /** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if a request was aborted */
-const runService = async (context: Context, typed: ServeOptions): Promise<void> => {
+const runService = async (context: Context, typed: ServeOptions) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
@@ -39,7 +39,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
-  const warn = (problem: Problem): void => report(problem);
+  const warn = (problem: Problem) => report(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
@@ -65,7 +65,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
     : reason;
 };
 
-const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string): void => {
+const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string) => {
   const { dataDir, store, project } = settings;
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
@@ -79,7 +79,7 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
 };
 
 /** Returns the URL for clients, with a host name that the service accepts. */
-const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
+const clientUrl = (url: string, { host, allowHost }: ServeOptions) => {
   // `URL.port` is empty for port 80.
   const { port, hostname } = new URL(url);
   if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port || 80}`;
@@ -88,7 +88,7 @@ const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
 
 const openLog =
   ({ stderr, now }: Host) =>
-  (event: string, members: object = {}): void =>
+  (event: string, members: object = {}) =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
@@ -101,7 +101,7 @@ const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof 
   return { keys, path: storePath(serviceSettings), createKey };
 };
 
-const parseProjectOption = (typed: string): string => {
+const parseProjectOption = (typed: string) => {
   const parsed = parseProject(typed);
   if (typeof parsed === "string") return parsed;
   throw cli.wrongValue("--project", typed, parsed.wanted);

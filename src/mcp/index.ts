@@ -52,7 +52,7 @@ interface ServeOptions {
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
-export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
+export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions) => {
   const calls = new Set<ReturnType<Tool["run"]>>();
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };

@@ -27,7 +27,7 @@ export const openRoot = (typed: string) => {
   };
 };
 
-const findFolder = (path: string): string | undefined => {
+const findFolder = (path: string) => {
   try {
     return statSync(path).isDirectory() ? realpathSync(path) : undefined;
   } catch {
@@ -35,7 +35,7 @@ const findFolder = (path: string): string | undefined => {
   }
 };
 
-const isInside = (folder: string, path: string): boolean => {
+const isInside = (folder: string, path: string) => {
   const fromFolder = relative(folder, path);
   return fromFolder !== "" && fromFolder !== ".." && !fromFolder.startsWith(join("..", sep)) && !isAbsolute(fromFolder);
 };

@@ -53,7 +53,7 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
-const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
+const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions) => {
   const { as, list, path, summary, noContent } = typed;
   const [first, second] = [
     ...(summary ? ["--summary"] : []),

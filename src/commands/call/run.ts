@@ -26,7 +26,7 @@ const maxReadWaitMs = 15_000;
 /** After this many consecutive failures, the run ends, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
+export const run = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;
   const typedIds = typed.callId.map((word) => word.trim());
@@ -162,7 +162,7 @@ type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   isStopped: boolean;
 };
 
-const countResult = (counts: Counts, result: ReadResult): void => {
+const countResult = (counts: Counts, result: ReadResult) => {
   counts.requested++;
   if ("failure" in result) counts.failed.push(result);
   else if (isRunning(result.call)) counts.running.push(result.id);

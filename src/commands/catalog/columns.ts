@@ -40,7 +40,7 @@ export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0):
   return [eitherId, catalog, ...others, ...modelColumns];
 };
 
-const spellModelId = ({ model }: Row): string => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
+const spellModelId = ({ model }: Row) => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
 
 const warnDays = 30;
 

@@ -13,7 +13,7 @@ import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
 /** @throws Failure `models-missing` after the other models were printed */
-export const run = async (context: Context, typed: TypedCost): Promise<void> => {
+export const run = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
   const typedUsage = parseUsageOptions(typed);
@@ -76,7 +76,7 @@ const readRecordedUsage = async (context: Context, id: string): Promise<catalogs
   return usage;
 };
 
-const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage): string => {
+const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
   const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;

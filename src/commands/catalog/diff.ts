@@ -24,7 +24,7 @@ interface ComparedCatalog {
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 
-export const diff = async (context: Context, typed: TypedDiff): Promise<void> => {
+export const diff = async (context: Context, typed: TypedDiff) => {
   const { screen } = context;
   const { file: files, catalog, since, until } = typed;
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
@@ -98,15 +98,14 @@ const nameSides = (...sides: Pair): readonly string[] => {
 
 const maxNameLength = 20;
 /** Keeps the end of a long name, because names of files often begin in the same way. */
-const shortenName = (name: string): string =>
-  name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
+const shortenName = (name: string) => (name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`);
 
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 /** @param names of the compared sides; undefined for several pairs */
 export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
   const [from = "", to = ""] = names ?? [];
-  const changeText = ({ change }: ChangeRow): string => {
+  const changeText = ({ change }: ChangeRow) => {
     if (names === undefined) return change;
     return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
   };
@@ -122,13 +121,13 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   };
 };
 
-const formatFact = (field: string | null, value: unknown): string => {
+const formatFact = (field: string | null, value: unknown) => {
   if (value === null) return "";
   if (field?.startsWith("pricing.")) return catalogs.formatPrice(field.slice("pricing.".length), value);
   return Array.isArray(value) ? value.map(catalogs.formatPlain).join(", ") : catalogs.formatPlain(value);
 };
 
-const formatDifference = ({ change, from, to }: ChangeRow): string => {
+const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (Array.isArray(from) || Array.isArray(to)) {
     const [before = [], after = []] = [from, to].map((value) =>
       value === null ? [] : [value].flat().map(catalogs.formatPlain),

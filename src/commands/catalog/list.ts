@@ -24,7 +24,7 @@ const emptyTexts = {
 };
 
 /** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
-export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows): Promise<void> => {
+export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows) => {
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
   const prices = columnsOf.listRequestedPrices(typed);
@@ -56,7 +56,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
 };
 
 /** @throws Failure `model-not-listed` */
-export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
+export const showModel = async (context: Context, typed: TypedShow) => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => entry.id === typed.id);
@@ -86,7 +86,7 @@ const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: 
   const { entry, raw } = catalogEntry;
   const spelled = readSpelledObject(raw);
   const extra = listExtraPrices(catalogEntry);
-  const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
+  const isNested = (name: string) => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
   const prices = extra.filter((name) => !isNested(name));
   const columns = columnsOf.rowColumns(catalogEntry.catalog, prices, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
@@ -106,7 +106,7 @@ const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: 
 };
 
 /** True if a data center has more than a valid country, so the column of countries does not show everything. */
-const hasMoreThanCountry = (datacenters: unknown): boolean =>
+const hasMoreThanCountry = (datacenters: unknown) =>
   datacenters !== null &&
   !catalogs
     .listDatacenters(datacenters)

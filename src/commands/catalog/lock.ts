@@ -14,7 +14,7 @@ import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
 /** @throws Failure `models-missing`, or as `writeLock`; nothing was written then */
-export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
+export const lock = async (context: Context, typed: TypedLock) => {
   const { screen } = context;
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
@@ -28,7 +28,7 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
 const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
   const oldModels = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
-  const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
+  const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
   const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
   const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
@@ -47,7 +47,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
-export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
+export const verify = async (context: Context, typed: TypedVerify) => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const ruleNames = Object.keys(catalogs.lockRules);

@@ -96,11 +96,11 @@ type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
 /** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
-  const idOf = ({ entry }: catalogs.CatalogEntry): string => textOf(entry.id) ?? "";
+  const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     const matches = isGlob ? catalogs.compilePattern(text) : undefined;
-    const isNamed = (id: string): boolean => id === text || matches?.({ id, name: "" }) === true;
+    const isNamed = (id: string) => id === text || matches?.({ id, name: "" }) === true;
     return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
   const selected = new Set(names.length === 0 ? listed : entriesByName.flat());

@@ -12,7 +12,7 @@ import { closeAtEnd, formatUnreadable, printFacts, printInputNotes, readInputs, 
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
-export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
+export const check = async (context: Context, typed: CheckOptions) => {
   const { screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
@@ -62,7 +62,7 @@ const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promi
   return [...(errors ?? []), ...shown];
 };
 
-const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult): Promise<void> => {
+const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split, groups, trajectories, unreadable, metrics, problems, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
@@ -80,5 +80,5 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
   await printDistributions(screen, () => collectDistributions(dataset));
 };
 
-const formatReadCount = ({ read, rejected }: CheckResult["groups"]): string =>
+const formatReadCount = ({ read, rejected }: CheckResult["groups"]) =>
   rejected === 0 ? String(read) : `${read}: ${read - rejected} valid, ${rejected} invalid`;

@@ -21,7 +21,7 @@ export const printCandidates = async (
   context: Context,
   program: cli.Program,
   { shell, typed }: { readonly shell: string; readonly typed: readonly string[] },
-): Promise<void> => {
+) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
@@ -29,7 +29,7 @@ export const printCandidates = async (
   const found = await Promise.resolve(candidates).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
-  const canType = ({ text }: Candidate): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
+  const canType = ({ text }: Candidate) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
   const lines =
     typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));

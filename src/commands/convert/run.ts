@@ -16,7 +16,7 @@ import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "..
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
-export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
+export const convert = async (context: Context, typed: ConvertOptions) => {
   const { screen, host } = context;
   const { out, rejects } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
@@ -66,7 +66,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
 };
 
-const writeGroups = async ({ host, screen }: Context, dataset: Dataset, file: string): Promise<void> => {
+const writeGroups = async ({ host, screen }: Context, dataset: Dataset, file: string) => {
   if (file === "-") {
     for await (const piece of readGroupLines(dataset)) await screen.printBytes(piece);
     return;
@@ -82,7 +82,7 @@ const writeGroups = async ({ host, screen }: Context, dataset: Dataset, file: st
   });
 };
 
-const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {
+const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {
   const counts = new Map<string, number>();
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
   const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);

@@ -11,7 +11,7 @@ import * as checks from "./checks.ts";
 const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
-export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
+export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
@@ -56,7 +56,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   return (await Promise.all(results)).flat();
 };
 
-const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {
+const print = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };

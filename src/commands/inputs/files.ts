@@ -42,7 +42,7 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
   }
 };
 
-export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset): Promise<void> => {
+export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
   const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
   const write = () => writeFileAtomically(file, pieces, combineModes(dataset.sources));
   await writeForReader(file, host, () => writeUserFile(file, write));

@@ -23,7 +23,7 @@ export const printWarnings = async (
   { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
   { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
-): Promise<void> => {
+) => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(excerptSources(screen, sources), selection);
@@ -95,7 +95,7 @@ export const selectProblems = async (
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
 /** Returns the rule of a warning about a whole group or trajectory, or else rule, message and the service's field. */
-const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
+const foldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
@@ -103,7 +103,7 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): stri
 
 const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
   const named = problems.slice(0, maxPositions);
-  const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
+  const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
   const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
   return named.flatMap((problem) => {
     const { file, line, column } = problem;

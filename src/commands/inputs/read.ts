@@ -168,10 +168,7 @@ export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): 
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };
 
-export const printFacts = async (
-  screen: Screen,
-  { facts, metrics = {}, metricsScope, next = [] }: ResultPage,
-): Promise<void> => {
+export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
   if (screen.format !== "table") {
     const rows = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
     return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });

@@ -23,7 +23,7 @@ export const printObjects = async <Member extends string, Document extends Reado
   screen: Screen,
   document: Document,
   { member, columns }: { readonly member: Member; readonly columns: KeyColumns<Document[Member][number]> },
-): Promise<void> => {
+) => {
   const wire = { bytes: Buffer.from(JSON.stringify(document)), member };
   await printList(screen, { columns: keyColumns(columns), rows: document[member], wire });
 };

@@ -6,7 +6,7 @@ import { parseDecimal } from "../../decimal.ts";
 const dayMs = 86_400_000;
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
-const parseDurationMs = (value: string): number | undefined => {
+const parseDurationMs = (value: string) => {
   const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(digits) * factor;

@@ -59,13 +59,13 @@ const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key =>
 
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-const compareKeys = (a: Key, b: Key, direction: number): number => {
+const compareKeys = (a: Key, b: Key, direction: number) => {
   if (typeof a !== "string" && typeof b !== "string") {
     if (a.value !== b.value) return a.value < b.value ? -direction : direction;
     // Prices can have more digits than a double.
     return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
   }
-  const rank = (key: Key): number => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
+  const rank = (key: Key) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 

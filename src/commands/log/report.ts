@@ -12,7 +12,7 @@ import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
-export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
@@ -33,7 +33,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget): string => {
+const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -60,7 +60,7 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]): string => {
+const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]) => {
   if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
   const text = Buffer.from(body).toString("utf8");
   const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
@@ -80,7 +80,7 @@ const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] =
   });
 };
 
-const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
+const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]) => {
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
@@ -147,7 +147,7 @@ const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: 
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
-  ({ requests, of, change }: SendProgress): void => {
+  ({ requests, of, change }: SendProgress) => {
     if (change === undefined) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");

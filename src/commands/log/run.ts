@@ -25,7 +25,7 @@ import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inp
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
 
-export const log = async (context: Context, typed: LogOptions): Promise<void> => {
+export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);
   await (run.follow === undefined ? logFiles(run) : logFollowed(run, run.follow));
 };
@@ -57,7 +57,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   return { context, settings, typed, follow, ledger, meter, compress, printsEvents };
 };
 
-const logFiles = async (run: LogRun): Promise<void> => {
+const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
   const { receipt, body: number } = typed;
@@ -100,7 +100,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
   }
 };
 
-const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> => {
+const logFollowed = async (run: LogRun, follow: FollowSettings) => {
   const { context, settings, typed, meter } = run;
   const { groupBy, strict, allow } = typed;
   const split = settings.get("split");
@@ -129,7 +129,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult): Promise<void> => {
+const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) => {
   const { context, typed } = run;
   await printWarnings(context, dataset, typed, result.warnings);
   if (typed.body === undefined) {
@@ -146,7 +146,7 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult):
 
 const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
-const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> => {
+const printOutcome = async (run: LogRun, result: send.LogResult) => {
   if (result.failure !== undefined && !codesWithResult.has(result.failure.code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
@@ -228,7 +228,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };
 
-const parseDurationOption = (option: string, value: string): number => {
+const parseDurationOption = (option: string, value: string) => {
   const parsed = parseDuration(value);
   if (typeof parsed === "number") return parsed;
   throw wrongValue(option, value, parsed.wanted, parsed.suggestion);

@@ -11,7 +11,7 @@ import * as mcp from "../../mcp/index.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
 
-export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
+export const serve = async (given: Context, { root, content }: McpOptions, program: Program) => {
   const openFile = root === undefined ? undefined : mcp.openRoot(root);
   await runInContext(given, async (context) => {
     const { host, screen } = context;
@@ -114,7 +114,7 @@ const paging: Schemas = {
   max_characters: integer(100, 20_000, "maximum length of a text (default: 2000)"),
 };
 
-const toParameterName = (name: string): string => name.replaceAll("-", "_");
+const toParameterName = (name: string) => name.replaceAll("-", "_");
 
 /** Ids, names and paths are shorter than the maximum. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
@@ -147,7 +147,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
   const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
   const optionPattern = new RegExp(`--(${options.map(([key]) => key).join("|")})(?![\\w-])`, "g");
-  const toToolText = (text: string): string => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
+  const toToolText = (text: string) => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
   const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));
   const choice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
@@ -246,7 +246,7 @@ const boundsFromWidest: readonly Bounds[] = [
   { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
 ];
 
-const formatFitting = (value: RawJson, maxTextLength: number): string => {
+const formatFitting = (value: RawJson, maxTextLength: number) => {
   let text = "";
   for (const bounds of boundsFromWidest) {
     text = formatBounded(value, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
@@ -275,7 +275,7 @@ const formatBounded = (value: RawJson, bounds: Bounds): string => {
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-const formatText = (text: string, max: number): string =>
+const formatText = (text: string, max: number) =>
   JSON.stringify(text.length <= max ? text : `${text.slice(0, max)}… [${text.length - max} characters omitted]`);
 
-const formatOmission = (what: string): string => JSON.stringify(`… [${what} omitted]`);
+const formatOmission = (what: string) => JSON.stringify(`… [${what} omitted]`);

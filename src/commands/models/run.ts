@@ -11,7 +11,7 @@ import { noteNulls, noteSelection, parseOrder, rankColumns, sortRows } from "../
 
 type TypedModels = TypedOrder & { readonly pattern: string | undefined };
 
-export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels): Promise<void> => {
+export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels) => {
   const { screen } = context;
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");

@@ -16,7 +16,7 @@ import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../in
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
-export const view = async (context: Context, typed: ViewOptions): Promise<void> => {
+export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
@@ -24,7 +24,7 @@ export const view = async (context: Context, typed: ViewOptions): Promise<void> 
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
 
-const writePage = async (context: Context, typed: ViewOptions, file: string): Promise<void> => {
+const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
   const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
@@ -60,7 +60,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
 /** Delay before the browser opens, so that an unreadable input fails first. */
 const openDelayMs = 200;
 
-const servePage = async (context: Context, typed: ViewOptions): Promise<void> => {
+const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
