@@ -32,18 +32,16 @@ export const subcommandMissing = (missing: { command: string; verbs: readonly st
   return new Failure("usage", "subcommand-missing", message, { hint: `${command} ${verbs[0] ?? "--help"}`, help });
 };
 
-export const invalidOptionValue = (
-  wrong: { option: string; value: string; wanted: string; suggestion?: string | undefined },
-  details: FailureDetails = {},
-) => {
-  const message = `invalid ${wrong.option} "${wrong.value}": expected ${wrong.wanted}`;
-  return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...details });
-};
+export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string) =>
+  new Failure(
+    "usage",
+    "invalid-option-value",
+    `invalid ${option} "${value}": expected ${wanted}`,
+    didYouMean(suggestion),
+  );
 
-export const conflictingOptions = (wrong: { first: string; second: string; why: string; hint?: string }) => {
-  const message = `cannot combine ${wrong.first} and ${wrong.second}: ${wrong.why}`;
-  return new Failure("usage", "conflicting-options", message, { hint: wrong.hint });
-};
+export const contradiction = (first: string, second: string, why: string, hint?: string) =>
+  new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });
 
 export const requiredOptionMissing = (option: string, needs: string) =>
   new Failure("usage", "required-option-missing", `${option} requires ${needs}`);

@@ -1,6 +1,5 @@
 /** Kinds of options and arguments, with parsers, descriptions and choices. */
-import type { Failure } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {
@@ -31,12 +30,6 @@ type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
 export type Values<Of extends Kinds> = {
   readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
 };
-
-export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
-  invalidOptionValue({ option, value, wanted, suggestion });
-
-export const contradiction = (first: string, second: string, why: string): Failure =>
-  conflictingOptions({ first, second, why });
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 

@@ -3,7 +3,7 @@ import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { interrupted } from "../failures.ts";
+import { interrupted, wrongValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
@@ -34,8 +34,8 @@ const runService = async (context: Context, typed: ServeOptions) => {
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
-    throw cli.wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
-  if (address === "") throw cli.wrongValue("--host", address, "a host name or an IP address");
+    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
+  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
@@ -104,7 +104,7 @@ const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof 
 const parseProjectOption = (typed: string) => {
   const parsed = parseProject(typed);
   if (typeof parsed === "string") return parsed;
-  throw cli.wrongValue("--project", typed, parsed.wanted);
+  throw wrongValue("--project", typed, parsed.wanted);
 };
 
 const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
@@ -122,7 +122,7 @@ const addKey = cli.command({
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
-    if (!/^[\w.@-]{1,64}$/.test(name)) throw cli.wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
+    if (!/^[\w.@-]{1,64}$/.test(name)) throw wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
     const projects = [...new Set(project.map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
     const { keys, createKey } = await openKeys(context, where);

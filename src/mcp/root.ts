@@ -2,7 +2,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
 import { inputChanged } from "../input/index.ts";
 
@@ -12,7 +12,7 @@ export type RootFile = ReturnType<OpenRootFile>;
 /** Returns a function that opens a file by a path relative to the root, or by an absolute path below the root. */
 export const openRoot = (typed: string) => {
   const folder = findFolder(typed);
-  if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
+  if (folder === undefined) throw wrongValue("--root", typed, "a readable folder");
   /** @throws Failure `root-file-missing` */
   return (path: string) => {
     // An absolute path may begin with the typed name of the folder, which may be a link.

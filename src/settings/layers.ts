@@ -1,6 +1,6 @@
 /** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
-import { conflictingOptions } from "../failures.ts";
+import { contradiction } from "../failures.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
@@ -60,7 +60,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local selects the profile ${localProfile}`;
-    throw conflictingOptions({ first: "--local", second: `--profile ${profile}`, why });
+    throw contradiction("--local", `--profile ${profile}`, why);
   }
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
   if (local === true) return toProfile(localProfile, { option: "--local" });
@@ -80,7 +80,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (local && urlName !== undefined) {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
-    throw conflictingOptions({ first, second: values.toOptionName(urlName), why: "the local service has its own URL" });
+    throw contradiction(first, values.toOptionName(urlName), "the local service has its own URL");
   }
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile can have credentials but no settings.

@@ -1,10 +1,9 @@
 /** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
 import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
@@ -70,8 +69,7 @@ const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallRe
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
   const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refusedFormats.includes(format))
-    throw contradiction(first, `-o ${format}`, why).withDetails(list ? { hint } : {});
+  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why, list ? hint : undefined);
 };
 
 const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {

@@ -1,11 +1,12 @@
 /** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
+
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, parseCallIds } from "../../calls/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { Failure } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { parseRawJson } from "../../json/raw-json.ts";

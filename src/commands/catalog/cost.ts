@@ -1,10 +1,11 @@
 /** `rollcall catalog cost`: the cost of a usage at each model's prices, cheapest first. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { textOf } from "../../contract/replies.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";

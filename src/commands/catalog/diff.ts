@@ -1,11 +1,10 @@
 /** Compares catalogs with each other and with their earlier versions: `catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { ReplyList } from "../../contract/replies.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";

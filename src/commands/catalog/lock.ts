@@ -1,8 +1,9 @@
 /** Writes a lock file, and compares catalogs with it: `catalog lock` and `catalog verify`. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";

@@ -1,10 +1,11 @@
 /** Reads the catalogs and models that a command line selects, from the service or the data folder. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import { textOf } from "../../contract/replies.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";

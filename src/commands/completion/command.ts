@@ -1,5 +1,7 @@
 /** `rollcall completion`: the completion scripts of shells. */
-import { choice, command, contradiction, repeated, required, text } from "../../cli/index.ts";
+
+import { choice, command, repeated, required, text } from "../../cli/index.ts";
+import { contradiction } from "../../failures.ts";
 
 export const completion = command({
   words: "completion",

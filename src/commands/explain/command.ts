@@ -1,6 +1,8 @@
 /** `rollcall explain`: the meaning of a code or a rule. */
-import { command, text, wrongValue } from "../../cli/index.ts";
+
+import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printDocument, printPage, type Section } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";

@@ -1,6 +1,7 @@
 /** Checks the files that a run will write, and writes receipts. */
-import { contradiction } from "../../cli/index.ts";
+
 import type { Context } from "../../context.ts";
+import { contradiction } from "../../failures.ts";
 import { identifyFile, writeFileAtomically, writeForReader, writeUserFile } from "../../files.ts";
 import { type Dataset, listParts } from "../../groups/index.ts";
 import { combineModes, isRemote, locateLine } from "../../input/index.ts";

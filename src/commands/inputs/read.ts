@@ -1,9 +1,10 @@
 /** Reads inputs for `log`, `check`, `convert`, `view` and `ledger`, and prints notices about them. */
+
 import { parseStrictness } from "../../check/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { roundForDisplay } from "../../decimal.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";

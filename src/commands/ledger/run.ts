@@ -1,8 +1,9 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { contradiction } from "../../cli/index.ts";
+
 import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
+import { contradiction } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";

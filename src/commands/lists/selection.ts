@@ -1,6 +1,6 @@
 /** Sorts the rows of a list by its columns, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
-import { invalidOptionValue } from "../../failures.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, formatPlainValue, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -17,7 +17,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     const near = findNearest(name, names);
     const wanted = `a column: ${names.join(", ")}; -column for descending order`;
     const suggestion = near === undefined ? undefined : `${sign}${near}`;
-    throw invalidOptionValue({ option: "--sort", value, wanted, suggestion });
+    throw wrongValue("--sort", value, wanted, suggestion);
   });
 
 /** Ranks columns for a narrow terminal, which keeps columns of filters, and omits columns of `--sort` last. */

@@ -1,11 +1,11 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
+
 import { parseStrictness } from "../../check/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
-import { conflictingOptions } from "../../failures.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
 import { checkDatabaseMode, requireUnusedFile } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
@@ -218,7 +218,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (from !== "auto" && from !== "rollcall") {
     const why = "--follow reads only rollcall's format";
     const hint = "run without --follow when the file is complete, or write rollcall's format";
-    throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
+    throw contradiction("--follow", `--from ${from}`, why, hint);
   }
   const [file, ...others] = typed.file;
   const second = others.length > 0 ? "several files" : "standard input";

@@ -1,6 +1,6 @@
 /** `rollcall schema`: the JSON Schemas of `--json` output. */
-import { command, flag, repeated, wrongValue } from "../../cli/index.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { command, flag, repeated } from "../../cli/index.ts";
+import { requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";

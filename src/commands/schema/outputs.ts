@@ -1,10 +1,11 @@
 /** All outputs of `--json` with their JSON Schemas. trajectories.ts has the schemas of trajectories and the ledger. */
+
 import * as z from "zod/mini";
-import { wrongValue } from "../../cli/index.ts";
 import { Call } from "../../contract/call.ts";
 import { CatalogModel } from "../../contract/catalog.ts";
 import { InferenceModel } from "../../contract/models.ts";
 import { exitCodes } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { isObject } from "../../json/walk.ts";
 import { findNearest } from "../../nearest.ts";
 import * as s from "./shape.ts";

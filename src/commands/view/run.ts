@@ -1,8 +1,7 @@
 /** Runs `rollcall view`: serves a page of inputs or logged groups, or writes the page to a file. */
-import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
