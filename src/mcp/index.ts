@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { invalidArguments } from "../failures.ts";
-import type { Host } from "../host.ts";
+import { type Host, waitForAbort } from "../host.ts";
 import * as sdk from "./sdk.ts";
 
 export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
@@ -88,8 +88,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     stdin.once("end", () => resolve("stdin")).once("error", () => resolve("stdin"));
     // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
-    signal.addEventListener("abort", () => resolve("cut off"), { once: true });
-    if (signal.aborted) resolve("cut off");
+    void waitForAbort(signal).then(() => resolve("cut off"));
     const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
     const tooLong = new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
     // The transport closes itself only if a message is too long.
