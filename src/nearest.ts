@@ -13,7 +13,6 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
 };
 
 const countEdits = (a: string, b: string) => {
-  if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
   let twoAbove: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
