@@ -7,7 +7,8 @@ export const inProfile = (command: string, profile: string): string =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+/** Formats the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
+export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readonly string[] =>

@@ -142,8 +142,8 @@ export const withNextCommand = (run: LogRun, result: LogResult): Failure | undef
   return failure?.retryable === true ? rerun() : failure;
 };
 
-const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags): readonly string[] =>
-  toOptionArgs({ local, profile, baseUrl: base_url, logBaseUrl: log_base_url, insecureHttp: insecure_http });
+const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
