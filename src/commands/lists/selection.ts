@@ -46,25 +46,18 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     .map(({ row }) => row);
 
 /** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
+type Key = Decimal | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
-  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
-  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+  const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
+  const number = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
-    return { value: number, exact: parseDecimal(String(value).trim()) };
+  if (number !== undefined && (align !== "decimal" || number.digits >= 0n)) return number;
   return formatPlainValue(value).toLowerCase();
 };
 
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
 const compareKeys = (a: Key, b: Key, direction: number) => {
-  if (typeof a !== "string" && typeof b !== "string") {
-    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-    // Prices can have more digits than a double.
-    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
-  }
+  if (typeof a !== "string" && typeof b !== "string") return direction * compareDecimals(a, b);
   const rank = (key: Key) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
