@@ -272,15 +272,27 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-/** Calls `write`, which writes to a file. If the file is a named pipe, waits for its reader first. */
-export const writeForReader = async <Result>(
-  file: string,
+interface UserFile {
+  readonly file: string;
+  readonly pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  readonly mode: number;
+  readonly names?: typeof userFile;
+}
+
+/** Writes a file as `writeUserFile`. If the file is a named pipe, waits for its reader first. */
+export const savePieces = async (
+  { file, pieces, mode, names }: UserFile,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
-  write: () => Result | Promise<Result>,
-): Promise<Result> => {
+) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
-    return await write();
+    const draft = writeUserFile(file, () => openDraft(file, mode), names);
+    try {
+      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), names);
+      writeUserFile(file, draft.commit, names);
+    } finally {
+      draft.discard();
+    }
   } finally {
     if (pipe !== undefined) fs.closeSync(pipe);
   }

@@ -6,7 +6,7 @@ import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { contradiction, wrongValue } from "../../failures.ts";
-import { checkDatabaseMode, requireUnusedFile } from "../../files.ts";
+import { checkDatabaseMode } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { isRolloutFile } from "../../input/index.ts";
@@ -18,7 +18,7 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
-import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
+import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
@@ -33,7 +33,7 @@ export const log = async (context: Context, typed: LogOptions) => {
 export type LogRun = Awaited<ReturnType<typeof openRun>>;
 
 const openRun = async (context: Context, typed: LogOptions) => {
-  const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
+  const { split, batch, maxRequestSize, modelId, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
@@ -42,10 +42,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
-  const skips = typed.onInvalid === "skip" || typed.onRefused === "skip";
-  const rejects = skips || typed.rejects !== undefined ? rejectsFiles(typed.rejects, typed.file) : {};
-  requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
-  if (receipt !== undefined) requireUnusedFile(receipt);
+  checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
