@@ -4,7 +4,7 @@ import type { Context } from "./context.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
-export const effectiveSettings = async (context: Context, flags: SettingFlags = {}): Promise<Settings> =>
+export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
   await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
 export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) => {
@@ -63,13 +63,13 @@ export const openClient = async (context: Context, settings: Settings): Promise<
 
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-export const localService = async (context: Context, settings: Settings): Promise<Service> => {
+export const localService = async (context: Context, settings: Settings) => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
   return await service;
 };
 
-const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
+const openLocalService = async (context: Context, settings: Settings) => {
   const { openService } = await import("./service/index.ts");
   const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
@@ -80,7 +80,7 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
-export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> => {
+export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await localService(context, settings)).store;
   return (await findDestinations(settings, openStore))(modelId);
 };

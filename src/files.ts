@@ -64,7 +64,7 @@ export const requireSafeOwnership = (path: string): void => {
 /** Number of links that Linux follows in a path. */
 const maxLinks = 40;
 
-const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
+const unsafeOwnership = (part: string, message: string, fix: string) => {
   const hint = `${fix}, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`;
   return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };

@@ -62,9 +62,6 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
   return { thrown, close: () => void node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
-/** The help lists these commands without their descriptions, so that it fits one screen. */
-const inMoreGroup = (load: () => Promise<cli.Command>) => async () => ({ ...(await load()), group: "more" as const });
-
 /** Loads only the command that a user types, because loading all commands takes longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
@@ -85,13 +82,13 @@ export const program: cli.Program = {
     auth: async () => (await import("./commands/auth.ts")).auth,
     config: async () => (await import("./commands/config.ts")).config,
     serve: async () => (await import("./commands/serve.ts")).serve,
-    profile: inMoreGroup(async () => (await import("./commands/profile.ts")).profile),
-    mcp: inMoreGroup(async () => (await import("./commands/mcp/command.ts")).mcp),
-    doctor: inMoreGroup(async () => (await import("./commands/doctor/command.ts")).doctor),
-    commands: inMoreGroup(async () => (await import("./commands/commands.ts")).commands),
-    explain: inMoreGroup(async () => (await import("./commands/explain/command.ts")).explain),
-    schema: inMoreGroup(async () => (await import("./commands/schema/command.ts")).schema),
-    completion: inMoreGroup(async () => (await import("./commands/completion/command.ts")).completion),
+    profile: async () => (await import("./commands/profile.ts")).profile,
+    mcp: async () => (await import("./commands/mcp/command.ts")).mcp,
+    doctor: async () => (await import("./commands/doctor/command.ts")).doctor,
+    commands: async () => (await import("./commands/commands.ts")).commands,
+    explain: async () => (await import("./commands/explain/command.ts")).explain,
+    schema: async () => (await import("./commands/schema/command.ts")).schema,
+    completion: async () => (await import("./commands/completion/command.ts")).completion,
     __complete: async () => (await import("./commands/completion/command.ts")).complete,
   },
 };

@@ -2,7 +2,6 @@
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
-import type { Failure } from "../failure.ts";
 import { invalidArguments, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
@@ -55,12 +54,12 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
 
-const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
+const loadTreeFor = async (program: Program, word = "") => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
   return load === undefined ? await commands.loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
-const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
+const createParser = (command: Command, given: Map<string, readonly string[]>) => {
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
@@ -120,10 +119,10 @@ export const listOptions = (command: Command, root: Command): Kinds => {
   return { ...ownKinds, ...Object.fromEntries(inherited) };
 };
 
-const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
+const argumentsFailure = (command: Command, text: string, suggestion?: string) =>
   invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
 
-const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure => {
+const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError) => {
   const { command, ancestors, unknown } = parsed;
   if (reason.code === "commander.unknownOption") {
     // The text after `--with-token=` may be a key, so it is not printed.

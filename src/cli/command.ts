@@ -14,6 +14,7 @@ export interface Command {
   readonly above: Kinds;
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
+  /** The help of the root lists the commands of a group without their descriptions, so that it fits one screen. */
   readonly group?: string;
   /** True if the command changes something and prints one document, so `--fields` is checked before it runs. */
   readonly changes?: boolean;
@@ -24,7 +25,7 @@ export interface Command {
 export type Program = Readonly<{ root: Command; nouns: Readonly<Record<string, () => Promise<Command>>> }>;
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "changes" | "hidden"> {
+  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes" | "hidden"> {
   readonly args?: Args;
   readonly options?: Options;
   readonly above?: Above;

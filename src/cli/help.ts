@@ -19,7 +19,7 @@ type NamedKind = readonly [name: string, kind: Kind<unknown>];
 const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  const list = (items: readonly Item[]): readonly string[] => {
+  const list = (items: readonly Item[]) => {
     const width = Math.max(0, ...items.map(({ term }) => term.length));
     const isWide = columns - width - 4 >= minDescriptionWidth;
     return items.map(({ term, description }) =>
@@ -57,7 +57,7 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const verbItems = (command: Command): readonly Item[] => {
+const verbItems = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
   for (const verb of commands.visibleVerbs(command)) {
@@ -81,7 +81,7 @@ const verbTerm = (command: Command): string => {
   return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
-const ownItems = ({ args, options }: Command): readonly Item[] => [
+const ownItems = ({ args, options }: Command) => [
   ...argumentItems(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
@@ -89,7 +89,7 @@ const ownItems = ({ args, options }: Command): readonly Item[] => [
   })),
 ];
 
-const argumentItems = (args: Kinds): readonly Item[] =>
+const argumentItems = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
@@ -120,7 +120,7 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
   });
 };
 
-const exampleLines = ({ examples }: Command): readonly string[] =>
+const exampleLines = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
 export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
@@ -146,7 +146,7 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-const optionItem = ([name, kind]: NamedKind): Item => {
+const optionItem = ([name, kind]: NamedKind) => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
   const description = [
@@ -192,5 +192,5 @@ const describeCommand = (command: Command) => ({
   examples: command.examples,
 });
 
-export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof describeCommand>[]> =>
+export const describeCommands = async (program: Program) =>
   commands.listCommands(await commands.loadTree(program)).map(describeCommand);

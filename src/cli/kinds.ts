@@ -47,8 +47,7 @@ export const custom = <Value>(
   },
 });
 
-export const text = (about: string, placeholder = "text"): Kind<string | undefined> =>
-  custom(about, placeholder, (word) => word);
+export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
 export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<NonNullable<Value>> => ({
   ...required(kind),
@@ -72,7 +71,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
 export const count = (
   about: string,
   { placeholder = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
-): Kind<number | undefined> =>
+) =>
   custom(about, placeholder, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
@@ -80,7 +79,7 @@ export const count = (
     throw wrongValue(name, word, wanted || `a whole number ${range}`);
   });
 
-export const port = (defaultPort: string): Kind<number> =>
+export const port = (defaultPort: string) =>
   withDefault(
     count("port to listen on; 0 picks a free one", { placeholder: "number", least: 0, most: 65_535 }),
     defaultPort,

@@ -91,7 +91,7 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
 };
 
-const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
+const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string) =>
   noContent ? traced.omitContent(call, prefix) : call;
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {

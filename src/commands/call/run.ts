@@ -43,7 +43,7 @@ export const run = async (context: Context, typed: CallReadOptions) => {
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined if the run stopped. */
-  const readEnded = async (id: string): Promise<ReadResult | undefined> => {
+  const readEnded = async (id: string) => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (counts.isStopped) return undefined;
       const result = await read(id);
@@ -54,7 +54,7 @@ export const run = async (context: Context, typed: CallReadOptions) => {
       await host.sleep(Math.min(leftMs, waitMs), host.signal);
     }
   };
-  const readSelected = async function* (): AsyncGenerator<ReadCall, void> {
+  const readSelected = async function* () {
     const stop = new AbortController();
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
@@ -105,8 +105,8 @@ async function* readCallIds(
   host: Host,
   { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
   stop: AbortSignal,
-): AsyncGenerator<string, void> {
-  const input = async function* (): AsyncGenerator<Uint8Array, void> {
+) {
+  const input = async function* () {
     try {
       const signal = AbortSignal.any([host.signal, stop]);
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
@@ -121,7 +121,7 @@ async function* readCallIds(
   }
 }
 
-async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, void> {
+async function* distinctIds(ids: AsyncIterable<string>) {
   const known = new Set<string>();
   for await (const id of ids) {
     if (!known.has(id)) yield id;
@@ -174,7 +174,7 @@ const countResult = (counts: Counts, result: ReadResult) => {
 };
 
 /** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string): readonly Failure[] => {
+const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string) => {
   const failure = failed[0]?.failure;
   const areAlike = failed.length === requested && failed.every((one) => one.failure.message === failure?.message);
   if (failure !== undefined && areAlike && failedInARow < maxFailedInARow && failure.code !== "not_found")

@@ -66,7 +66,7 @@ const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
-const readRecordedUsage = async (context: Context, id: string): Promise<catalogs.Usage> => {
+const readRecordedUsage = async (context: Context, id: string) => {
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const client = await openClient(context, settings);

@@ -50,7 +50,7 @@ export const diff = async (context: Context, typed: TypedDiff) => {
 const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly Pair[]> => {
   const { screen, host } = context;
   const { catalog, since, until } = typed;
-  const readSide = async (file: string): Promise<ComparedCatalog> => {
+  const readSide = async (file: string) => {
     const models = await catalogs.readCatalogFile(file, host);
     noteNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
@@ -58,7 +58,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const [older, newer] = typed.file;
   if (older !== undefined && newer !== undefined) return [[await readSide(older), await readSide(newer)]];
   const settings = await effectiveSettings(context);
-  const readCurrent = async (name: catalogs.CatalogName): Promise<ComparedCatalog> => {
+  const readCurrent = async (name: catalogs.CatalogName) => {
     return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
   if (older !== undefined && catalog !== undefined) return [[await readSide(older), await readCurrent(catalog)]];
@@ -66,7 +66,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
-  const readPast = (name: catalogs.CatalogName, option: string, time: number): ComparedCatalog => {
+  const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
     const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);
@@ -89,7 +89,7 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
 };
 
 /** Returns the names of both catalogs or files, or their times if the names are equal. */
-const nameSides = (...sides: Pair): readonly string[] => {
+const nameSides = (...sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));

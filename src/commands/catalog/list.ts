@@ -79,7 +79,7 @@ export const showModel = async (context: Context, typed: TypedShow) => {
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
 
-const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
+const listExtraPrices = ({ entry }: catalogs.CatalogEntry) =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
 const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {

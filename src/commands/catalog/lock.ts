@@ -26,7 +26,7 @@ export const lock = async (context: Context, typed: TypedLock) => {
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };
 
-const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
+const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const oldModels = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);

@@ -29,7 +29,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
       await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
-  const read = async (options: Partial<Parameters<typeof readInputs>[1]>): Promise<Dataset> => {
+  const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
       // If every input or any file of --against is unreadable, the reports have only the unreadable inputs.
@@ -56,7 +56,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
 type Counts = Dataset["problems"]["counts"];
 
 /** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
-const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promise<readonly Problem[]> => {
+const foldWarnings = async (problems: readonly Problem[], counts: Counts) => {
   const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
   const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });
   return [...(errors ?? []), ...shown];

@@ -5,6 +5,7 @@ import { contradiction } from "../../failures.ts";
 
 export const completion = command({
   words: "completion",
+  group: "more",
   about: "print a completion script for a shell",
   args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],

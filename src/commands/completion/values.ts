@@ -85,7 +85,7 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async ({ name: option, parsed }: ValueRequest): Promise<readonly string[]> => {
+const columnNames = async ({ name: option, parsed }: ValueRequest) => {
   const { given } = parsed;
   const { words } = parsed.command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);

@@ -21,7 +21,7 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
   });
 };
 
-const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
+const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
@@ -79,7 +79,7 @@ const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
 /** The codes of findings, the most serious first. */
 const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
-const toWorstFailure = (findings: readonly checks.Finding[]): Failure | undefined => {
+const toWorstFailure = (findings: readonly checks.Finding[]) => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;

@@ -50,7 +50,7 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
 };
 
 /** Returns the example of a rule about trajectories, from data or by checking files in memory. */
-export const exampleProblem = async (name: check.RuleName): Promise<Problem> => {
+export const exampleProblem = async (name: check.RuleName) => {
   const { example } = check.getRule(name);
   if ("data" in example) return check.createProblem(name, example.data, example.location);
   const { files, against, ...readOptions } = example;

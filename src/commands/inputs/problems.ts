@@ -1,7 +1,7 @@
 /** Selects the problems of inputs that people see, folds similar problems, and adds excerpts. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
-import { type Excerpt, Failure, type Problem } from "../../failure.ts";
+import { Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
 import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
@@ -101,7 +101,7 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   return [rule, message, ...field].join(" ");
 };
 
-const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
+const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
   const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
@@ -115,10 +115,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem): readonly
 /** Bytes to read before and after a position: more than a terminal is wide and most secrets are long. */
 const windowBytes = 6 * 1024;
 
-const readExcerpt = async (
-  sources: readonly Source[],
-  { rule, file = "", offset, line }: Problem,
-): Promise<Excerpt | undefined> => {
+const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
   const bytes = getRuleSubject(rule) === "whole" ? undefined : findText(sources, file);
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);

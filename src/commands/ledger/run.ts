@@ -219,7 +219,7 @@ const openLedger = async (
     ledger,
     filter: { ...filter, matchesScope },
     otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
-    entriesOf: async (of: ledgers.EntryFilter): Promise<readonly ledgers.Entry[]> => {
+    entriesOf: async (of: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
       return entries;
@@ -231,7 +231,7 @@ const compareFiles = async (
   context: Context,
   typed: FileOptions,
   scopes: Parameters<typeof ledgers.verifyDataset>[2],
-): Promise<ledgers.Verification> => {
+) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeAtEnd(context, dataset);

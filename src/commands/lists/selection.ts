@@ -8,7 +8,7 @@ import { pluralize } from "../../sentences.ts";
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
 /** Parses `--sort <columns>`. `-column` means descending order. @throws Failure `invalid-option-value` */
-export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
+export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]) =>
   typed.map((value) => {
     const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
     const column = findColumn(name, columns);
@@ -25,7 +25,7 @@ export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
   filtered: readonly string[] = [],
-): readonly Column<Row>[] => {
+) => {
   const sorted = order.map(({ column }) => column.name);
   return columns.map((column) => {
     const max = filtered.includes(column.name) ? 0 : sorted.includes(column.name) ? 1 : column.rank;
@@ -33,7 +33,7 @@ export const rankColumns = <Row>(
   });
 };
 
-export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]): readonly Row[] =>
+export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
   rows
     .map((row) => ({ row, keys: order.map(({ column }) => toKey(column.value(row), column.align)) }))
     .sort((a, b) => {

@@ -1,14 +1,14 @@
 /** Prints the progress, the result and the next command of `log`. */
 import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
-import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
+import { isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
+import { formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
@@ -67,7 +67,7 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
   return `{"status":${status},"body":${json}}`;
 };
 
-const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] => {
+const resultFacts = ({ settings }: LogRun, result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
@@ -90,7 +90,7 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
 
 const maxPlanned = 20;
 
-const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact[] => {
+const plannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
   const left = planned.length - maxPlanned;
@@ -104,10 +104,7 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact
   return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
-const nextCommandFacts = (
-  { context: { flags }, settings }: LogRun,
-  { sent: { firstCall } }: LogResult,
-): readonly Fact[] => {
+const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const options = toOptionArgs({ project: flags.project });
   return toFacts({
@@ -121,7 +118,7 @@ export const listLedgerArgs = ({ context, typed, ledger }: Pick<LogRun, "context
   ...serviceArgs(context.flags),
 ];
 
-export const withNextCommand = (run: LogRun, result: LogResult): Failure | undefined => {
+export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { context, typed } = run;
   const { host } = context;

@@ -74,7 +74,7 @@ const logFiles = async (run: LogRun) => {
   await finishRun(run, dataset, result);
 };
 
-const readFiles = async (run: LogRun): Promise<Dataset> => {
+const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId, dryRun } = typed;
   const split = settings.get("split");

@@ -133,7 +133,7 @@ const toSchema = (
 };
 
 /** Joins option and value with `=`, so that no value is parsed as an option. */
-const toOptionArgs = (name: string, value: unknown): readonly string[] =>
+const toOptionArgs = (name: string, value: unknown) =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: (typeof offers)[number], server: Server): Promise<mcp.Tool> => {
@@ -148,7 +148,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
   const optionPattern = new RegExp(`--(${options.map(([key]) => key).join("|")})(?![\\w-])`, "g");
   const toToolText = (text: string) => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
-  const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
+  const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));
   const choice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
   // The protocol uses stdin, so arguments cannot default to stdin.

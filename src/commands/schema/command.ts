@@ -8,6 +8,7 @@ import { printObjects } from "../lists/object-list.ts";
 /** @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
+  group: "more",
   summary: "print the JSON Schema of --json output",
   about: "print the JSON Schema of a command's --json output",
   args: { command: repeated("a command, or error, problem, rejected or event; omit it to list all") },
