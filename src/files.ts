@@ -272,12 +272,12 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-interface UserFile {
-  readonly file: string;
-  readonly pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
-  readonly mode: number;
-  readonly names?: typeof userFile;
-}
+type UserFile = Readonly<{
+  file: string;
+  pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  mode: number;
+  names?: typeof userFile;
+}>;
 
 /** Writes a file as `writeUserFile`. If the file is a named pipe, waits for its reader first. */
 export const savePieces = async (

@@ -4,15 +4,15 @@ import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
-export interface Host {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform: NodeJS.Platform;
-  readonly argv: readonly string[];
-  readonly nodeVersion: string;
-  readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-  readonly terminal: {
+export type Host = Readonly<{
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  argv: readonly string[];
+  nodeVersion: string;
+  stdin: Readable;
+  stdout: Writable;
+  stderr: Writable;
+  terminal: {
     readonly stdin: boolean;
     readonly stdout: boolean;
     readonly stderr: boolean;
@@ -22,19 +22,19 @@ export interface Host {
     readonly isSizeUnknown: boolean;
   };
   /** Milliseconds since 1970. */
-  readonly now: () => number;
+  now: () => number;
   /** Monotonic milliseconds. */
-  readonly elapsed: () => number;
+  elapsed: () => number;
   /** Resolves after `ms`; rejects with the signal's reason when the signal aborts. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  readonly random: () => number;
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
   /** Aborts at the second of these signals, to abandon requests in flight. If that signal repeats, the process ends. */
-  readonly urgent: AbortSignal;
+  urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
-  readonly lendTerminal: () => () => void;
-}
+  lendTerminal: () => () => void;
+}>;
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 

@@ -52,7 +52,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   }
 };
 
-const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
+const catchStrayErrors = (node: NodeJS.Process): { thrown: Promise<never>; close(): void } => {
   let rethrow: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
     rethrow = reject;

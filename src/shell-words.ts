@@ -28,7 +28,7 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;
-  let open: { readonly quote: Quote; readonly at: number } = { quote: "", at: 0 };
+  let open: { quote: Quote; at: number } = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";

@@ -2,24 +2,24 @@
 import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
-export interface Kind<Value> {
-  readonly about: string;
+export type Kind<Value> = Readonly<{
+  about: string;
   /** A flag has no placeholder. */
-  readonly placeholder?: string;
-  readonly choices?: readonly string[];
-  readonly repeatable?: boolean;
-  readonly default?: string;
-  readonly required?: boolean;
-  readonly short?: string;
+  placeholder?: string;
+  choices?: readonly string[];
+  repeatable?: boolean;
+  default?: string;
+  required?: boolean;
+  short?: string;
   /** Heading in the help. `-h` lists groups that fit one screen, without descriptions. */
-  readonly group?: string;
+  group?: string;
   /** Another option, without dashes, that must be given too. */
-  readonly needs?: string;
+  needs?: string;
   /** Names of conflicting options, without dashes, with reasons. */
-  readonly conflicts?: Readonly<Record<string, string>>;
+  conflicts?: Readonly<Record<string, string>>;
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
-  readonly parse: (words: readonly string[], name: string) => Value;
-}
+  parse: (words: readonly string[], name: string) => Value;
+}>;
 
 export type Kinds = Readonly<Record<string, Kind<unknown>>>;
 
@@ -132,7 +132,7 @@ const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "gr
 /** Parses values. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
-  { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
+  { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },
 ): Values<Of> =>
   Object.fromEntries(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {

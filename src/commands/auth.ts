@@ -115,7 +115,7 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
-): Promise<{ readonly state: KeyState; readonly use?: CredentialUse; readonly failure?: Failure }> => {
+): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
@@ -193,7 +193,7 @@ const status = command({
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "only a key of another URL" };
 
-const isUsable = ({ state }: { readonly state: string }) => state === "ready" || state === "command";
+const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 
 const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null };

@@ -66,7 +66,7 @@ const set = command({
 
 const saveChange = async (
   context: Context,
-  typed: { readonly create: boolean },
+  typed: { create: boolean },
   save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ) => {
   const { host, screen } = context;

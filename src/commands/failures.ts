@@ -119,7 +119,7 @@ export const callsUnreadable = (
 };
 
 export const modelsMissing = (
-  models: readonly { readonly id: string; readonly near: string | undefined }[],
+  models: readonly { id: string; near: string | undefined }[],
   catalogs: readonly string[],
 ) => {
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
@@ -152,12 +152,12 @@ export const lockMissing = (file: string) =>
     where: { file },
   });
 
-interface LockErrors {
-  readonly file: string;
-  readonly rules: readonly string[];
-  readonly isAcceptable: boolean;
-  readonly replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
-}
+type LockErrors = Readonly<{
+  file: string;
+  rules: readonly string[];
+  isAcceptable: boolean;
+  replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
+}>;
 
 export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErrors, details: FailureDetails) => {
   const replace = replacements.flatMap(({ id, replacement }) =>
@@ -200,7 +200,7 @@ const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
 };
 
 export const callsUnconvertible = (facts: {
-  calls: readonly { readonly id: string; readonly why: ConversionObstacle }[];
+  calls: readonly { id: string; why: ConversionObstacle }[];
   requested: number;
   into: "trajectory" | "messages";
   rewardFrom: string | undefined;

@@ -39,14 +39,14 @@ export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent
   });
 };
 
-interface ServeOptions {
-  readonly host: Host;
-  readonly tools: readonly Tool[];
-  readonly instructions: string;
+type ServeOptions = Readonly<{
+  host: Host;
+  tools: readonly Tool[];
+  instructions: string;
   /** Escapes control and bidi characters in JSON text, and redacts secrets. */
-  readonly sanitize: (json: string) => string;
-  readonly notice: (sentence: string) => void;
-}
+  sanitize: (json: string) => string;
+  notice: (sentence: string) => void;
+}>;
 
 /** Maximum bytes of a message. A call of a tool has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;

@@ -163,7 +163,7 @@ const valueForm =
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
   async ({ screen }, { rewardFrom }, { calls, totals }) => {
-    const obstacles: { readonly id: string; readonly why: traced.ConversionObstacle }[] = [];
+    const obstacles: { id: string; why: traced.ConversionObstacle }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, why: converted.why });

@@ -103,7 +103,7 @@ const exceptionsNote =
 /** Yields the typed ids and, for the first `-`, the ids on stdin. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
-  { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
+  { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },
   stop: AbortSignal,
 ) {
   const input = async function* () {
@@ -130,7 +130,7 @@ async function* distinctIds(ids: AsyncIterable<string>) {
 }
 
 type ReadResult = ReadCall | UnreadableCall;
-type UnreadableCall = { readonly id: string; readonly failure: Failure };
+type UnreadableCall = { id: string; failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
   const client = await openClient(context, settings);

@@ -12,14 +12,14 @@ import { formatFactName } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
 
-interface ComparedCatalog {
-  readonly catalog: catalogs.CatalogName | null;
-  readonly provider: string | null;
-  readonly file: string | null;
+type ComparedCatalog = Readonly<{
+  catalog: catalogs.CatalogName | null;
+  provider: string | null;
+  file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
-  readonly asOf: number | undefined;
-  readonly models: ReplyList;
-}
+  asOf: number | undefined;
+  models: ReplyList;
+}>;
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 

@@ -20,7 +20,7 @@ export const scripts = { bash, zsh, fish, powershell };
 export const printCandidates = async (
   context: Context,
   program: cli.Program,
-  { shell, typed }: { readonly shell: string; readonly typed: readonly string[] },
+  { shell, typed }: { shell: string; typed: readonly string[] },
 ) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.

@@ -11,7 +11,7 @@ import * as checks from "./checks.ts";
 const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
-export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }) => {
+export const runDoctor = async (given: Context, { offline }: { offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);

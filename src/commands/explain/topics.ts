@@ -9,16 +9,16 @@ import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule. JSON lists of topics lack `example`, because it is a function. */
-export interface Topic {
-  readonly name: string;
-  readonly kind: "code" | "rule";
+export type Topic = Readonly<{
+  name: string;
+  kind: "code" | "rule";
   /** The meaning; undefined for a rule whose message is its meaning. */
-  readonly about: string | undefined;
-  readonly code: FailureCode | null;
-  readonly exit_codes: readonly number[];
-  readonly severity: Severity | null;
-  readonly example?: (() => Problem | Promise<Problem>) | undefined;
-}
+  about: string | undefined;
+  code: FailureCode | null;
+  exit_codes: readonly number[];
+  severity: Severity | null;
+  example?: (() => Problem | Promise<Problem>) | undefined;
+}>;
 
 const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   success: "The command did its work, or there was no work.",

@@ -11,7 +11,7 @@ import type { InputOptions, ReportRequest } from "./options.ts";
 /** Prevents overwritten files and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
-  { report: reports, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
+  { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
 ): void => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;

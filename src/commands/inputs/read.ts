@@ -103,7 +103,7 @@ const parsePath = (path: string | undefined): (string | number)[] | undefined =>
 
 const parseFormatOptions = async (
   typed: InputOptions,
-  { hasReceipt, host }: { readonly hasReceipt: boolean; readonly host: Host },
+  { hasReceipt, host }: { hasReceipt: boolean; host: Host },
 ): Promise<ReadOptions["foreign"]> => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
@@ -155,12 +155,12 @@ export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | u
 export const formatUnreadable = (lines: number): string =>
   lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
 
-interface ResultPage {
-  readonly facts: readonly Fact[];
-  readonly metrics?: Readonly<Record<string, number>>;
-  readonly metricsScope?: string | undefined;
-  readonly next?: readonly Fact[];
-}
+type ResultPage = Readonly<{
+  facts: readonly Fact[];
+  metrics?: Readonly<Record<string, number>>;
+  metricsScope?: string | undefined;
+  next?: readonly Fact[];
+}>;
 
 const factColumns = { name: 0, value: 0 };
 

@@ -190,7 +190,7 @@ const toIsoTime = (ms: number) => new Date(ms).toISOString();
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
-  { toRead, settings: readSettings }: { readonly toRead: boolean; readonly settings?: Settings },
+  { toRead, settings: readSettings }: { toRead: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
   const settings = readSettings ?? (await effectiveSettings(context));

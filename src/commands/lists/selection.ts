@@ -75,6 +75,6 @@ export const noteSelection = ({ notice }: Screen, selection: Selection): void =>
     notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteNulls = ({ notice }: Screen, { nulls }: { readonly nulls: number }, where: string): void => {
+export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string): void => {
   if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
 };

@@ -31,12 +31,12 @@ const instructions =
   "If a tool fails, it returns {error: {code, message, hint, retryable}}. A shortened text ends with the omitted length. " +
   "next_offset is the offset of the next page.";
 
-interface Server {
-  readonly context: Context;
-  readonly program: Program;
-  readonly openFile: mcp.OpenRootFile | undefined;
-  readonly hasContent: boolean;
-}
+type Server = Readonly<{
+  context: Context;
+  program: Program;
+  openFile: mcp.OpenRootFile | undefined;
+  hasContent: boolean;
+}>;
 
 type VerbResult = Awaited<ReturnType<typeof runVerb>>;
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
