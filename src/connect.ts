@@ -1,16 +1,20 @@
 /** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
+import type { Problem } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
 export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
   await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) => {
-  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn };
-  return await readSettings({ ...context, screen, flags: { ...context.flags, ...flags, local: true } });
+/** Returns the sources of settings without notices. Default of `warn`: no warnings either. */
+export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => {
+  return { ...context, screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn } };
 };
+
+export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
+  await readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,

@@ -1,5 +1,6 @@
 /** The checks of `rollcall doctor`: settings, credentials, URLs, ledger and store. */
 import { loadDownloads } from "../../client/index.ts";
+import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
@@ -30,11 +31,6 @@ type CheckContext = Readonly<{
 }>;
 
 type PendingResults = Promise<readonly Finding[]>;
-
-export const withoutNotices = (context: Context) => {
-  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined };
-  return { ...context, screen };
-};
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
 const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });

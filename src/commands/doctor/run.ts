@@ -1,4 +1,5 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
+import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure } from "../../failure.ts";
 import { type Line, printPage } from "../../output/index.ts";
@@ -25,7 +26,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
-  const reading = readSettings({ ...checks.withoutNotices(context), flags });
+  const reading = readSettings({ ...withoutNotices(context), flags });
   const settings = await reading.catch(() => undefined);
   const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
   const silenceMs = timeoutMs ?? defaultTimeoutMs;
