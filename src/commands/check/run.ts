@@ -58,7 +58,7 @@ type Counts = Dataset["problems"]["counts"];
 /** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
 const foldWarnings = async (problems: readonly Problem[], counts: Counts) => {
   const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
-  const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });
+  const { shown } = await selectProblems([], { problems: warnings ?? [], counts });
   return [...(errors ?? []), ...shown];
 };
 

@@ -58,8 +58,7 @@ export const exampleProblem = async (name: check.RuleName) => {
   if (against !== undefined)
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
   const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
-  const max = Number.POSITIVE_INFINITY;
-  const [problem] = (await selectProblems(dataset.sources, { problems, counts: [], max })).shown;
+  const [problem] = (await selectProblems(dataset.sources, { problems })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };

@@ -24,11 +24,27 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
   readonly onFetched?: RemoteAccess["onFetched"];
 }
 
-/** Validates the options of inputs, then returns the function that reads the inputs. @throws Failure of the options */
-export const prepareInputs = async (
+/** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
+export const readInputs = async (
+  context: Context,
+  { label, ...request }: InputsRequest & { readonly label?: string },
+): Promise<Dataset> => {
+  if (label === undefined) return await readSelected(context, request);
+  const { update, stop } = context.screen.startProgress(label);
+  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
+    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
+    onFetched: ({ bytes, of }) => {
+      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
+      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
+    },
+  };
+  return await readSelected(context, { ...callbacks, ...request }).finally(stop);
+};
+
+const readSelected = async (
   context: Context,
   { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
-): Promise<() => Promise<Dataset>> => {
+) => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
   if (where !== undefined) await checkFilter(where);
@@ -48,43 +64,23 @@ export const prepareInputs = async (
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
-  return async () => {
-    const dataset = await readDataset(options);
-    const { repeatedFiles = [] } = dataset;
-    const files = pluralize(repeatedFiles.length, "repeated file");
-    if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
-    if (!isFiltered) return dataset;
-    try {
-      const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
-      for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
-        if (trajectories + groups === 0) continue;
-        const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
-        screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
-      }
-      return filtered;
-    } catch (thrown) {
-      await dataset.close();
-      throw thrown;
+  const dataset = await readDataset(options);
+  const { repeatedFiles = [] } = dataset;
+  const files = pluralize(repeatedFiles.length, "repeated file");
+  if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
+  if (!isFiltered) return dataset;
+  try {
+    const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
+    for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
+      if (trajectories + groups === 0) continue;
+      const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
+      screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
     }
-  };
-};
-
-/** Reads inputs. Shows progress if a label is given. @throws Failure as `prepareInputs`, and of reading */
-export const readInputs = async (
-  context: Context,
-  { label, ...readOptions }: InputsRequest & { readonly label?: string },
-): Promise<Dataset> => {
-  if (label === undefined) return await (await prepareInputs(context, readOptions))();
-  const { update, stop } = context.screen.startProgress(label);
-  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
-    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes, of }) => {
-      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
-      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
-    },
-  };
-  const read = prepareInputs(context, { ...callbacks, ...readOptions });
-  return await read.then(async (start) => await start()).finally(stop);
+    return filtered;
+  } catch (thrown) {
+    await dataset.close();
+    throw thrown;
+  }
 };
 
 export const formatPercent = (label: string, bytes: number, of: number): string =>

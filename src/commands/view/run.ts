@@ -11,7 +11,7 @@ import { openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../inputs/read.ts";
+import { closeAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
@@ -110,15 +110,14 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   if (files.length === 0 && (flags.local || flags.profile === "local"))
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
-  const read = await prepareInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
-    onProgress: ({ bytes, of }) => onRead(bytes, of),
-    onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
-  });
   return async () => {
     // The detector is created before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
-    const dataset = await read();
+    const dataset = await readInputs(context, {
+      ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
+      onProgress: ({ bytes, of }) => onRead(bytes, of),
+      onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
+    });
     printInputNotes(context, dataset, typed);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
