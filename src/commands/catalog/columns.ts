@@ -51,11 +51,11 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
 
-/** Returns the part of a field's name that its kind of change lacks: `prompt` of `pricing.prompt`. Can be empty. */
+/** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */
 export const formatFactName = (field: string): string =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
-/** Returns the prices in `--sort` and `--max-price` that need columns, because the interface lacks these prices. */
+/** Returns the prices in `--sort` and `--max-price` that the interface does not name, so they need more columns. */
 export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];

@@ -56,9 +56,9 @@ export const selectProblems = async (
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ): Promise<{ shown: readonly Problem[]; hidden: ReadonlyMap<string, number> }> => {
   const kinds = new Map<string, ProblemKind>();
-  /** The number of kinds of warnings by rule. */
+  /** Number of kinds of warnings, by rule. */
   const kindCounts = new Map<string, number>();
-  /** By rule, the number of problems that `problems` lacks. The rule's first kind includes this number. */
+  /** Number of counted problems that are not in `problems`, by rule. They are added to the rule's first kind. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const { rule, severity } = problem;
@@ -94,7 +94,7 @@ export const selectProblems = async (
 /** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
-/** Returns the rule of a warning about a whole group or trajectory, or else rule, message and the service's field. */
+/** Problems with equal keys are displayed as one. The key of a warning about a whole group or line is its rule. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];

@@ -20,7 +20,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw wrongValue("--sort", value, wanted, suggestion);
   });
 
-/** Ranks columns for a narrow terminal, which keeps columns of filters, and omits columns of `--sort` last. */
+/** A narrow terminal omits columns of high rank. Columns of filters get rank 0, columns of `--sort` at most 1. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
