@@ -58,40 +58,42 @@ export type Excerpt = Readonly<{
   isCutAfter: boolean;
 }>;
 
-export type FailureLocation = { readonly [Name in "line" | "column"]?: number | undefined } & {
-  readonly [Name in "file" | "setting" | "option" | "environment"]?: string | undefined;
-};
+type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
+
+export type FailureLocation = Optional<
+  Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
+>;
 
 /** A request that failed. `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
-type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;
+type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
 
-export type FailureDetails = Readonly<{
-  hint?: string | undefined;
-  where?: FailureLocation | undefined;
-  http?: HttpFacts | undefined;
-  problems?: readonly Problem[];
-  ruleCounts?: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
-  next?: string;
+export type FailureDetails = Optional<{
+  hint: string;
+  where: FailureLocation;
+  http: HttpFacts;
+  problems: readonly Problem[];
+  ruleCounts: readonly Readonly<{ rule: string; severity: Severity; count: number }>[];
+  next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
-  retryable?: boolean;
+  retryable: boolean;
   /** True if nothing was sent and the message does not say so. */
-  unsent?: boolean | undefined;
+  unsent: boolean;
   /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
-  stoppedBy?: FailureCode;
-  systemCode?: string | undefined;
-  signal?: keyof typeof exitCodes.interrupted;
-  help?: string;
-  stack?: string | undefined;
-  endedBy?: string;
+  stoppedBy: FailureCode;
+  systemCode: string;
+  signal: keyof typeof exitCodes.interrupted;
+  help: string;
+  stack: string;
+  endedBy: string;
   /** The hint without the advice to rerun. */
-  remedy?: string | undefined;
-  isHtmlPage?: boolean;
+  remedy: string;
+  isHtmlPage: boolean;
   /** Number of groups that can be sent if the invalid groups are skipped; `some` for a growing file. */
-  validGroups?: number | "some" | undefined;
-  subject?: string;
-  isConverted?: boolean;
-  canResolve?: boolean;
-  cause?: unknown;
+  validGroups: number | "some";
+  subject: string;
+  isConverted: boolean;
+  canResolve: boolean;
+  cause: unknown;
 }>;
 
 /** An event that ends a run. `output` prints the failure, and `run` returns the exit code of the failure. */
