@@ -113,10 +113,10 @@ const validateArgv = (parsed: ParsedArgv) => {
 
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
-  const { version: _, help, ...globalKinds } = root.options;
-  const ownKinds: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
-  const inherited = Object.entries(globalKinds).filter(([name]) => !Object.hasOwn(ownKinds, name));
-  return { ...ownKinds, ...Object.fromEntries(inherited) };
+  const { version: _, ...globalKinds } = root.options;
+  const ownKinds: Kinds = { ...command.options, ...command.above };
+  // Own options are first, and override global options of the same name.
+  return { ...ownKinds, ...globalKinds, ...ownKinds };
 };
 
 const argumentsFailure = (command: Command, text: string, suggestion?: string) =>

@@ -50,8 +50,7 @@ export const custom = <Value>(
 export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
 export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<NonNullable<Value>> => ({
-  ...required(kind),
-  required: false,
+  ...kind,
   default: defaultValue,
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
@@ -67,21 +66,18 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   },
 });
 
-/** A whole number. @param wanted the description of the number in failures */
-export const count = (
-  about: string,
-  { placeholder = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
-) =>
+/** A whole number. */
+export const count = (about: string, { placeholder = "n", min = 1, max = 999_999_999 } = {}) =>
   custom(about, placeholder, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === 999_999_999 ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw wrongValue(name, word, wanted || `a whole number ${range}`);
+    throw wrongValue(name, word, `a whole number ${range}`);
   });
 
 export const port = (defaultPort: string) =>
   withDefault(
-    count("port to listen on; 0 picks a free one", { placeholder: "number", least: 0, most: 65_535 }),
+    count("port to listen on; 0 picks a free one", { placeholder: "number", min: 0, max: 65_535 }),
     defaultPort,
   );
 

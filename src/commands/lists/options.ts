@@ -106,7 +106,7 @@ export const filterOptions = cli.inGroup("filters", {
   "created-since": timeOption("models created since a date or age, such as 90d", "when"),
 });
 
-export const limitOption = cli.count("only the first n entries", { wanted: "a whole number of at least 1" });
+export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
   sort: cli.list("columns to sort by; -column for descending order", "columns"),
   limit: limitOption,
