@@ -103,10 +103,11 @@ const validateArgv = (parsed: ParsedArgv) => {
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
-  // commander accepts every option of a verb's parents, but only options in `above` are allowed.
-  const accepted = { ...command.options, ...command.above };
+  // commander also accepts the options of a verb's parents.
   for (const parent of ancestors.slice(1)) {
-    const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));
+    const unknownOption = Object.keys(parent.options).find(
+      (name) => given.has(name) && !Object.hasOwn(command.options, name),
+    );
     if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
   }
 };
@@ -114,9 +115,8 @@ const validateArgv = (parsed: ParsedArgv) => {
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, ...globalKinds } = root.options;
-  const ownKinds: Kinds = { ...command.options, ...command.above };
   // Own options are first, and override global options of the same name.
-  return { ...ownKinds, ...globalKinds, ...ownKinds };
+  return { ...command.options, ...globalKinds, ...command.options };
 };
 
 const argumentsFailure = (command: Command, text: string, suggestion?: string) =>
@@ -156,7 +156,7 @@ export const runCommand = async (
   const { command, ancestors, given, operands, help } = parsed;
   validateArgv(parsed);
   if (help === "screen") return (columns) => shortHelp(command, columns);
-  if (help === "whole") return (columns) => fullHelp(command, ancestors, columns);
+  if (help === "whole") return (columns) => fullHelp(command, ancestors[0], columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));
@@ -168,7 +168,7 @@ export const runCommand = async (
     },
     nameOf: (name) => `<${name}>`,
   });
-  const optionValues = parseKinds({ ...command.options, ...command.above }, options);
+  const optionValues = parseKinds(command.options, options);
   await command.run?.(context, { ...args, ...optionValues }, program);
   return undefined;
 };

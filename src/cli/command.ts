@@ -10,8 +10,6 @@ export interface Command {
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
-  /** Options of the parent command that this command also accepts. */
-  readonly above: Kinds;
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
   /** The help of the root lists the commands of a group without their descriptions, so that it fits one screen. */
@@ -24,24 +22,22 @@ export interface Command {
 
 export type Program = Readonly<{ root: Command; nouns: Readonly<Record<string, () => Promise<Command>>> }>;
 
-interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
+interface CommandDefinition<Args extends Kinds, Options extends Kinds>
   extends Pick<Command, "words" | "about" | "summary" | "group" | "changes" | "hidden"> {
   readonly args?: Args;
   readonly options?: Options;
-  readonly above?: Above;
   readonly examples?: readonly string[];
   readonly verbs?: readonly Command[];
-  run?(context: Context, typed: Values<Args & Options & Above>, program: Program): Promise<void>;
+  run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
 }
 
 /** Defines a command. `run` gets the parsed arguments and options as `typed`, whose type derives from the kinds. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,
-  const Above extends Kinds = Record<never, never>,
 >(
-  declared: CommandDefinition<Args, Options, Above>,
-): Command => ({ args: {}, options: {}, above: {}, examples: [], verbs: [], ...declared });
+  declared: CommandDefinition<Args, Options>,
+): Command => ({ args: {}, options: {}, examples: [], verbs: [], ...declared });
 
 export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
 export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);

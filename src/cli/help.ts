@@ -123,12 +123,11 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
 const exampleLines = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
+export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number): string => {
   const { wrapped, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
   const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
-  const [root, ...parents] = ancestors;
   const verbs = commands.visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
@@ -137,10 +136,6 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
     section("Arguments", argumentItems(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
-    ...parents.map((parent) => {
-      const accepted = Object.entries(parent.options).filter(([name]) => Object.hasOwn(command.above, name));
-      return options(`Options of ${commands.formatInvocation(parent)}`, accepted);
-    }),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;

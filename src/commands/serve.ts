@@ -117,8 +117,8 @@ const addKey = cli.command({
   options: {
     project: cli.list("project that the key is for (default: all)", "team/project"),
     use: cli.choices("use that the key is for: log, inference or calls (default: all)", credentialUses, "use"),
+    ...locationOptions,
   },
-  above: locationOptions,
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
@@ -151,7 +151,7 @@ const addKey = cli.command({
 const listKeys = cli.command({
   words: "serve keys list",
   about: "list the keys, including revoked ones",
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
     const { keys, path } = await openKeys(context, typed);
@@ -170,7 +170,7 @@ const revokeKey = cli.command({
   changes: true,
   about: "revoke a key for every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {
     const { screen, host } = context;
@@ -188,7 +188,7 @@ const revokeKey = cli.command({
 const keys = cli.command({
   words: "serve keys",
   about: "manage the keys for other people; the store contains only digests",
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],
 });
