@@ -89,6 +89,6 @@ export const program: cli.Program = {
     explain: async () => (await import("./commands/explain/command.ts")).explain,
     schema: async () => (await import("./commands/schema/command.ts")).schema,
     completion: async () => (await import("./commands/completion/command.ts")).completion,
-    __complete: async () => (await import("./commands/completion/command.ts")).complete,
   },
+  hidden: { __complete: async () => (await import("./commands/completion/command.ts")).complete },
 };

@@ -55,7 +55,8 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
 };
 
 const loadTreeFor = async (program: Program, word = "") => {
-  const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
+  const nouns = { ...program.nouns, ...program.hidden };
+  const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
   return load === undefined ? await commands.loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
@@ -79,7 +80,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>) =
 };
 
 const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>) => {
-  for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
+  for (const verb of verbs) parser.addCommand(createParser(verb, given));
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
@@ -143,7 +144,7 @@ const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv) => {
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
   const elsewhere = others.length > 0 ? undefined : meant;
-  const near = elsewhere ?? findNearest(word, commands.visibleVerbs(command).map(commands.lastWord));
+  const near = elsewhere ?? findNearest(word, command.verbs.map(commands.lastWord));
   return near === undefined ? undefined : `(Did you mean ${near}?)`;
 };
 

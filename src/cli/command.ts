@@ -16,14 +16,16 @@ export interface Command {
   readonly group?: string;
   /** True if the command changes something and prints one document, so `--fields` is checked before it runs. */
   readonly changes?: boolean;
-  readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
-export type Program = Readonly<{ root: Command; nouns: Readonly<Record<string, () => Promise<Command>>> }>;
+type Nouns = Readonly<Record<string, () => Promise<Command>>>;
+
+/** `hidden` has commands that no help lists. */
+export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes" | "hidden"> {
+  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes"> {
   readonly args?: Args;
   readonly options?: Options;
   readonly examples?: readonly string[];
@@ -41,7 +43,6 @@ export const command = <
 
 export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
 export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
-export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);
 
 export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
@@ -66,7 +67,4 @@ export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   verbs: await Promise.all(Object.values(nouns).map(async (load) => await load())),
 });
 
-export const listCommands = (command: Command): readonly Command[] => [
-  command,
-  ...visibleVerbs(command).flatMap(listCommands),
-];
+export const listCommands = (command: Command): readonly Command[] => [command, ...command.verbs.flatMap(listCommands)];

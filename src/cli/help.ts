@@ -60,7 +60,7 @@ const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1
 const verbItems = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of commands.visibleVerbs(command)) {
+  for (const verb of command.verbs) {
     const { group, summary, about } = verb;
     if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
     else named.set(group, [...(named.get(group) ?? []), commands.lastWord(verb)]);
@@ -128,7 +128,7 @@ export const fullHelp = (command: Command, root: Command | undefined, terminalCo
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
   const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
-  const verbs = commands.visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
+  const verbs = command.verbs.map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
     wrapped(`Usage: ${commands.formatUsage(command)}`),
@@ -183,7 +183,7 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: commands.visibleVerbs(command).map(commands.lastWord),
+  verbs: command.verbs.map(commands.lastWord),
   examples: command.examples,
 });
 

@@ -15,11 +15,10 @@ export const completion = command({
   },
 });
 
-/** `__complete`: the hidden command that the scripts call. */
+/** `__complete`: the command that the scripts call. */
 export const complete = command({
   words: "__complete",
   about: "",
-  hidden: true,
   args: { shell: required(text("")), typed: repeated("") },
   run: async (context, request, program) => await (await import("./run.ts")).printCandidates(context, program, request),
 });

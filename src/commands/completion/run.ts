@@ -103,7 +103,7 @@ const findCandidates = async (
     });
   }
   if (taken.length === 0 && command.verbs.length > 0) {
-    const verbs = cli.visibleVerbs(command).map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
+    const verbs = command.verbs.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
     return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
   }
   const args = Object.entries(command.args);
