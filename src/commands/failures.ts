@@ -129,8 +129,7 @@ export const modelsMissing = (
   return new Failure("not_found", "models-missing", message, details);
 };
 
-export const modelNotListed = (facts: { id: string; names: readonly string[]; near: string | undefined }) => {
-  const { id, names, near } = facts;
+export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
   const details = didYouMean(near, "search with `rollcall catalog all <pattern>`");
   return new Failure("not_found", "model-not-listed", message, details);

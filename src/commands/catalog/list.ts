@@ -62,7 +62,7 @@ export const showModel = async (context: Context, typed: TypedShow) => {
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
     const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
-    throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
+    throw modelNotListed(typed.id, names, catalogs.findNearestId(typed.id, ids));
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
     const columns = columnsOf.rowColumns("all", [...new Set(found.flatMap(listExtraPrices))], host.now());

@@ -2,6 +2,7 @@
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure } from "../../failure.ts";
+import { ignoreErrors } from "../../files.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { readSettings } from "../../settings/index.ts";
@@ -26,10 +27,8 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
-  const reading = readSettings({ ...withoutNotices(context), flags });
-  const settings = await reading.catch(() => undefined);
-  const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
-  const silenceMs = timeoutMs ?? defaultTimeoutMs;
+  const settings = await readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
   const checkContext = { context, settings, isOffline, silenceMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
