@@ -26,7 +26,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   trace: flags.debug ? screen.trace : undefined,
 });
 
-export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
+export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   const [wait, left] = [waitMs, waitMs + leftMs].map((ms) =>
     ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000),
   );
@@ -81,7 +81,7 @@ const openLocalService = async (context: Context, settings: Settings) => {
   return service;
 };
 
-export const hasNoLogUrl = (settings: Settings): boolean =>
+export const hasNoLogUrl = (settings: Settings) =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {

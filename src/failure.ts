@@ -125,7 +125,7 @@ export const isFailure = <Kind extends string>(
   kind: Kind,
 ): thrown is Failure & { readonly kind: Kind } => thrown instanceof Failure && thrown.kind === kind;
 
-export const toExitCode = ({ code, details }: Failure): number =>
+export const toExitCode = ({ code, details }: Failure) =>
   code === "interrupted" ? exitCodes.interrupted[details.signal ?? "SIGTERM"] : exitCodes[code];
 
 export const defect = (text: string, details: FailureDetails = {}): Failure =>

@@ -9,11 +9,11 @@ import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
-export const getErrorCode = (thrown: unknown): string =>
+export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /** Makes a folder and its parents, without Node's `recursive`, which never returns for a folder in `/proc`. */
-export const makeFolder = (path: string): void => {
+export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
@@ -25,7 +25,7 @@ export const makeFolder = (path: string): void => {
 };
 
 /** Refuses a path if another user owns or can replace a part of the path. @throws Failure `unsafe-ownership` */
-export const requireSafeOwnership = (path: string): void => {
+export const requireSafeOwnership = (path: string) => {
   const user = currentUser();
   if (user === undefined) return;
   // In a user namespace, the root user of the machine has another uid, and owns `/`.
@@ -145,7 +145,7 @@ export const ignoreErrors = <Result>(work: () => Result): Result | undefined => 
 };
 
 /** Writes a whole file, or leaves the old file unchanged. @throws as `node:fs` does */
-export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
+export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number) => {
   const draft = openDraft(path, mode);
   try {
     for (const piece of pieces) draft.write(piece);
@@ -165,7 +165,7 @@ export const identifyFile = (file: string): string | undefined =>
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
-export const requireUnusedFile = (file: string): void => {
+export const requireUnusedFile = (file: string) => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
   if (facts?.isFile() !== true || facts.size === 0) return;
   throw new Failure("usage", "output-exists", `${file} already exists`, {
@@ -197,7 +197,7 @@ export const explainUnwritable = (file: string, code: string, otherFile: string)
 };
 
 /** Removes drafts that killed runs left next to a file. @param before milliseconds since 1970; newer drafts stay */
-export const removeDrafts = (path: string, before: number): void => {
+export const removeDrafts = (path: string, before: number) => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
     if (!name.startsWith(prefix) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(prefix.length))) continue;
@@ -207,10 +207,10 @@ export const removeDrafts = (path: string, before: number): void => {
   }
 };
 
-export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
+export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
 /** Warns if other users can access a database file that is not empty. Opening an empty file sets mode 0600. */
-export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void): void => {
+export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
   if (looseMode !== undefined) warn(looseMode);

@@ -39,7 +39,7 @@ export type Host = Readonly<{
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
 /** Decodes the percent escapes of a URL part. Returns a text with a stray `%`, such as a password, unchanged. */
-export const decodePercent = (text: string): string => {
+export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -78,7 +78,7 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
 };
 
 /** Repeats a SIGINT that Node did not pass to listeners, such as during a script with `breakOnSigint`. */
-export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
+export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 

@@ -2,7 +2,7 @@
 
 import { version } from "../package.json" with { type: "json" };
 
-export const main = async (process: NodeJS.Process): Promise<number> => {
+export const main = async (process: NodeJS.Process) => {
   const [word, ...others] = process.argv.slice(2);
   const isVersionRequest = others.length === 0 && (word === "--version" || word === "-V");
   if (isVersionRequest && (await tryWrite(process.stdout, `${version}\n`))) return 0;

@@ -6,7 +6,7 @@ import { type Host, openHost } from "./host.ts";
 import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
 /** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
-export const run = async (node: NodeJS.Process): Promise<number> => {
+export const run = async (node: NodeJS.Process) => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
   try {
@@ -18,7 +18,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
 };
 
 /** @param stray a promise that ends the run if it rejects */
-export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)): Promise<number> => {
+export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)) => {
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async () => {

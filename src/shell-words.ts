@@ -59,5 +59,5 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
-export const formatCommandLine = (words: readonly string[]): string =>
+export const formatCommandLine = (words: readonly string[]) =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

@@ -41,18 +41,18 @@ export const command = <
   declared: CommandDefinition<Args, Options>,
 ): Command => ({ args: {}, options: {}, examples: [], verbs: [], ...declared });
 
-export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
-export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
+export const formatInvocation = ({ words }: Pick<Command, "words">) => `rollcall ${words}`.trimEnd();
+export const lastWord = ({ words }: Pick<Command, "words">) => words.slice(words.lastIndexOf(" ") + 1);
 
-export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
+export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>) =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
-export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
+export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
   const term = `${name}${repeatable === true ? dots : ""}`;
   return required === true ? `<${term}>` : `[${term}]`;
 };
 
-export const formatUsage = (command: Command): string =>
+export const formatUsage = (command: Command) =>
   command.words === ""
     ? "rollcall <command> [options]"
     : [

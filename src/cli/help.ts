@@ -31,7 +31,7 @@ const createLayout = (terminalColumns: number) => {
   return { columns, list, wrapped: (text: string) => helper.boxWrap(text, columns) };
 };
 
-export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
+export const shortHelp = (command: Command, terminalColumns = screenColumns) => {
   const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
@@ -123,7 +123,7 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
 const exampleLines = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number): string => {
+export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
   const { wrapped, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");

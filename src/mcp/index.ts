@@ -28,7 +28,7 @@ const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
 /** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments` */
-export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments): void => {
+export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { name, inputSchema } = tool;
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;

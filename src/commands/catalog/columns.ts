@@ -52,7 +52,7 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
 };
 
 /** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */
-export const formatFactName = (field: string): string =>
+export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
 /** Returns the prices in `--sort` and `--max-price` that the interface does not name, so they need more columns. */

@@ -82,10 +82,10 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 };
 
 /** Formats a time as `2026-10-01 12:00 UTC`. */
-export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]): void => {
+export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]) => {
   const models = listed.map(({ entry }) => entry);
   const unknown = catalogs.findUnknownWord(filter, models);
   if (unknown === undefined) return;

@@ -12,7 +12,7 @@ import type { InputOptions, ReportRequest } from "./options.ts";
 export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
-): void => {
+) => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;
   if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to stdout");

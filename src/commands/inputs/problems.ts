@@ -54,7 +54,7 @@ export const withExcerpts = async (
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
-): Promise<{ shown: readonly Problem[]; hidden: ReadonlyMap<string, number> }> => {
+) => {
   const kinds = new Map<string, ProblemKind>();
   /** Number of kinds of warnings, by rule. */
   const kindCounts = new Map<string, number>();

@@ -28,7 +28,7 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
 export const readInputs = async (
   context: Context,
   { label, ...request }: InputsRequest & { readonly label?: string },
-): Promise<Dataset> => {
+) => {
   if (label === undefined) return await readSelected(context, request);
   const { update, stop } = context.screen.startProgress(label);
   const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
@@ -83,11 +83,11 @@ const readSelected = async (
   }
 };
 
-export const formatPercent = (label: string, bytes: number, of: number): string =>
+export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Closes a dataset at the end of the run. If the run fails, its problems get excerpts of the sources. */
-export const closeAtEnd = (context: Context, dataset: Dataset): void => {
+export const closeAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);
 };
@@ -120,7 +120,7 @@ const parseFormatOptions = async (
 const maxNames = 3;
 
 /** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
-export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions): void => {
+export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
   const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
@@ -148,8 +148,7 @@ export type Fact = Readonly<{ name: string; value: string | number }>;
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-export const formatUnreadable = (lines: number): string =>
-  lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
+export const formatUnreadable = (lines: number) => (lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`);
 
 type ResultPage = Readonly<{
   facts: readonly Fact[];
@@ -161,7 +160,7 @@ type ResultPage = Readonly<{
 const factColumns = { name: 0, value: 0 };
 
 /** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
-export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
+export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };
 

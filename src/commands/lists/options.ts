@@ -15,7 +15,7 @@ const parseDurationMs = (value: string) => {
 };
 
 /** A duration such as `7d`, in milliseconds. */
-export const durationOption = (about: string): cli.Kind<number | undefined> =>
+export const durationOption = (about: string) =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
     if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
@@ -33,8 +33,7 @@ const parseTime = (word: string, option: string, spanText = "an age such as 12h 
   throw wrongValue(option, word, `${spanText}, today, yesterday, or a date such as 2026-01-31 (UTC)`);
 };
 
-export const timeOption = (about: string, placeholder = "time"): cli.Kind<RelativeTime | undefined> =>
-  cli.custom(about, placeholder, parseTime);
+export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
 
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
@@ -43,7 +42,7 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-export const countOption = (about: string, placeholder = "n"): cli.Kind<number | undefined> =>
+export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());

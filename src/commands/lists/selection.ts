@@ -67,7 +67,7 @@ type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"
   readonly pattern: string | undefined;
 };
 
-export const noteSelection = ({ notice }: Screen, selection: Selection): void => {
+export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   const { of, matching, shown, noun, emptyText, pattern } = selection;
   if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
   if (of === 0) notice(emptyText);
@@ -75,6 +75,6 @@ export const noteSelection = ({ notice }: Screen, selection: Selection): void =>
     notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string): void => {
+export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string) => {
   if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
 };

@@ -219,7 +219,7 @@ type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "m
 const maxPageLength = 60_000;
 
 /** Formats a JSON object with one page of its list, `total` and `next_offset`. Long values are shortened. */
-export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest): string => {
+export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest) => {
   const parts = parseRawJson(document).members.flatMap(({ key, value }) => {
     const name = JSON.stringify(key);
     if (key !== listKey || value.kind !== "list") return [`${name}:${formatFitting(value, maxTextLength)}`];

@@ -318,7 +318,7 @@ export const outputs = Object.entries(documents).map(([name, [about, schema, lin
 export type Output = (typeof outputs)[number];
 
 /** Refuses fields that the document of a command cannot have. @throws Failure `invalid-option-value` */
-export const checkFields = (command: string, fields: readonly string[]): void => {
+export const checkFields = (command: string, fields: readonly string[]) => {
   const output = outputs.find(({ name }) => name === command);
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
   const known = isObject(properties) ? Object.keys(properties) : [];
