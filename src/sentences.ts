@@ -18,7 +18,7 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readon
   });
 
 /** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
-export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">) =>
+export const positionPrefix = ({ file, line, column }: FailureLocation) =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 export const fieldPrefix = ({ path = [], ...problem }: Problem) =>

@@ -41,8 +41,8 @@ export const command = <
   declared: CommandDefinition<Args, Options>,
 ): Command => ({ args: {}, options: {}, examples: [], verbs: [], ...declared });
 
-export const formatInvocation = ({ words }: Pick<Command, "words">) => `rollcall ${words}`.trimEnd();
-export const lastWord = ({ words }: Pick<Command, "words">) => words.slice(words.lastIndexOf(" ") + 1);
+export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trimEnd();
+export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
 export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>) =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;

@@ -122,7 +122,7 @@ export const list = (about: string, placeholder: string): Kind<readonly string[]
 export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
-const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
+const extendKinds = <Of extends Kinds>(kinds: Of, extra: Partial<Kind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
 /** Parses values. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */

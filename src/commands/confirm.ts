@@ -5,7 +5,7 @@ import { askLine, canAsk } from "../settings/index.ts";
 
 /** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
-  { host, screen }: Pick<Context, "host" | "screen">,
+  { host, screen }: Context,
   { action, option, yes }: { action: string; option: string; yes: boolean },
 ) => {
   if (yes) return;

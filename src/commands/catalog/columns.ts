@@ -56,7 +56,7 @@ export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
 /** Returns the prices in `--sort` and `--max-price` that the interface does not name, so they need more columns. */
-export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
+export const listRequestedPrices = (typed: TypedFilter & TypedOrder): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];
     return (prefix !== undefined || catalogs.tokenPrices.has(name)) && !catalogs.namedPrices.has(name) ? [name] : [];

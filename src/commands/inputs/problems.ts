@@ -20,7 +20,7 @@ const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => 
 
 export const printWarnings = async (
   { screen }: Context,
-  { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
+  { sources, problems: { counts, errors } }: Dataset,
   { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
 ) => {

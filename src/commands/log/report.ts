@@ -113,7 +113,7 @@ const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { fi
 };
 
 /** Returns the options with which another command finds the run's ledger and service. */
-export const listLedgerArgs = ({ context, typed, ledger }: Pick<LogRun, "context" | "typed" | "ledger">) => [
+export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...serviceArgs(context.flags),
 ];
