@@ -9,7 +9,7 @@ export const interrupted = (
 ) => {
   const { retryable = true, unsent, remedy } = details;
   const end = broken ? ": the service aborted requests that took longer than 10 s" : "";
-  const rerun = `${remedy === undefined ? "" : `${remedy}, or `}rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
+  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
     hint: broken
       ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"

@@ -29,7 +29,7 @@ export const formatInputName = (file: string) => (file === "-" ? "standard input
 export const skipRefusedHint =
   "pass --on-refused skip to write the refused groups to the rejects file and send the others";
 export const resendAloneHint =
-  "send the remaining groups in a separate file, because a rerun without a ledger logs everything again";
+  "copy the remaining groups to a new file and log that file, because a rerun without a ledger logs everything again";
 
 export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }) => {
   const { rejected, unreadable = 0 } = counts;

@@ -57,7 +57,7 @@ const describeIndexes = (count: number): string => {
 };
 
 const describeKind = ({ kind, text }: RawJson): string => {
-  if (kind === "word") return text === "null" ? text : "true or false";
+  if (kind === "word") return text === "null" ? text : "a boolean";
   return kind === "object" ? "an object" : `a ${kind}`;
 };
 

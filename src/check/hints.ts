@@ -36,7 +36,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   if (isAlias) return `rename ${alias} to ${field}`;
   if (field === "reward") {
     const outer = Object.keys(holder).find((name) => hasAny(holder[name], "reward"));
-    return outer === undefined ? undefined : `move reward from ${shortName(outer)} next to messages_and_choices`;
+    return outer === undefined ? undefined : `move reward out of \`${shortName(outer)}\`, next to messages_and_choices`;
   }
   // Tools of the Responses API and of Anthropic have the members of the function without a key `function`.
   const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
@@ -94,7 +94,7 @@ const hintForRow = (holder: JsonObject): string | undefined => {
     return "pass --from sharegpt --lossy";
   const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
-  if (python !== undefined) return `write ${shortName(python)} as JSON (in Python, with json.dumps, not with str)`;
+  if (python !== undefined) return `write \`${shortName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
   const { messages, reward } = findColumns(holder);
   const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
   const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
@@ -106,14 +106,14 @@ const hintForRow = (holder: JsonObject): string | undefined => {
 const hintForWrapper = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);
-    if (hasAny(value, "messages_and_choices")) return `move the members of ${name} one level up`;
+    if (hasAny(value, "messages_and_choices")) return `move the members of \`${name}\` one level up`;
     if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
     if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
     // A list of trajectories is a group, unless the trajectories have different group keys.
     const rows = areObjects(value) ? value : [];
     const groupKey = groupKeyCandidates.find((each) => new Set(rows.map((row) => JSON.stringify(row[each]))).size > 1);
     if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
-    return `write the trajectories in ${key} on separate lines, and group them with --group-by ${groupKey}`;
+    return `write the trajectories in \`${key}\` on separate lines, and group them with --group-by ${groupKey}`;
   }
   return hasAny(holder, ...trajectoryKeys)
     ? undefined

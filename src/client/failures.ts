@@ -16,9 +16,9 @@ export const invalidPathParameter = (parameter: string, value: string): Failure 
   new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
 
 export const invalidHeader = (name: string): Failure => {
-  const why = "its name or value contains a character that headers cannot contain";
+  const why = "it contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
-    hint: "use only ASCII characters without line ends (the setting project_header is the name of the project's header)",
+    hint: "use only ASCII characters, without line ends",
   });
 };
 
@@ -113,13 +113,13 @@ const credentialRefused = (
 ): Failure => {
   const statusText = `(${details.http?.status})${saying(details.http?.said)}`;
   if (credential === undefined) {
-    const text = `the service asks for a key, but this request is sent without one ${statusText}`;
+    const text = `the service asks for a key, but rollcall sends this request without one ${statusText}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
   const { from, profile } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
-  const withProject = project === undefined ? ", sent without a project" : ` for the project ${project}`;
+  const withProject = project === undefined ? " for a request without a project" : ` for the project ${project}`;
   const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
   const checked = hasProject ? `the key and the project${unclear}` : "the key";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
@@ -127,7 +127,7 @@ const credentialRefused = (
   const keyAdvice =
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
-      : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset it to use a saved key`;
+      : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset ${variable} to use a saved key`;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
@@ -151,7 +151,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
-  return refused(text + why, hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, ""));
+  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
 
 /** The hint for a refusal without a position in the input. A proxy answers 407 if it requires its own credential. */
@@ -159,7 +159,7 @@ const refusalHint = (status: number, message: string | undefined): string => {
   if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined
     ? "run the command with --debug, and show the headers to the operator of the service"
-    : "fix the named cause first, because the service would refuse the same request again";
+    : "fix the reported cause first, because the service would refuse the same request again";
 };
 
 /** @param at the path of the invalid value */
@@ -174,7 +174,7 @@ export const invalidReply = (
     html: `expected JSON from ${url}, found an HTML page${title}`,
     text: `expected JSON from ${url}, found text${title}`,
     empty: `expected JSON from ${url}, found an empty reply`,
-    json: `unexpected JSON from ${url}${at ? `, in the value of ${at}` : ""}`,
+    json: `unexpected JSON from ${url}${at ? `: invalid value of ${at}` : ""}`,
   }[kind];
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
@@ -201,10 +201,8 @@ const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
   NOT_HTTP: "it does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
-  CUT_HEADERS: [
-    "the connection ended within the headers of the answer",
-    "(possibly after a 100 Continue that rollcall did not request; rollcall cannot log to such a service)",
-  ].join(" "),
+  CUT_HEADERS:
+    "the connection ended within the headers of the answer (rollcall cannot log to a service that sends an unrequested 100 Continue)",
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",
 };

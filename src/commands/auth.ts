@@ -40,7 +40,7 @@ const login = command({
       const saved = await started.save();
       const savedUses = started.findTargets().map((target) => target.use);
       if (savedUses.length > uses.length)
-        screen.notice(`saved in ${saved}, profile ${profile}: the key for ${savedUses.join(", ")}`);
+        screen.notice(`saved the key for ${savedUses.join(", ")} in the profile ${profile} (${saved})`);
       uses = savedUses;
       await screen.flushErrors();
     } while (await started.askNext());
@@ -68,8 +68,8 @@ const testKey = async (context: Context, started: config.StartedLogin, isSaved: 
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const ways = otherUses.length === 0 ? "" : `save the key for another use with ${otherUses.join(" or ")}, `;
-    const hint = `check the key, the URL and the project, ${ways}or save the key untested with --no-check`;
+    const ways = otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
+    const hint = `check the key, the URL and the project${ways}. To save the key untested, pass --no-check`;
     const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
@@ -78,7 +78,8 @@ const testKey = async (context: Context, started: config.StartedLogin, isSaved: 
   const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
-    const hint = "check the URL, log in to another profile with --profile <name>, or replace the key with --no-check";
+    const hint =
+      "check the URL, log in to another profile with --profile <name>, or pass --no-check to replace the saved key";
     throw new Failure(failure.code, "login-unanswered", message, { hint, http, where, cause: failure });
   }
   context.screen.warn(problem);
@@ -174,14 +175,12 @@ const status = command({
     const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
-      const usesIn = (state: string) => rows.flatMap((row) => (row.state === state ? row.use : [])).join(", ");
-      const states = [...new Set(rows.map(({ state }) => state))];
-      const missing = states.map((state) => `${unusableStates[state] ?? state} for ${usesIn(state)}`).join("; ");
+      const missing = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
       const isUrlMissing = rows.every(({ origin }) => origin === null);
       const hint = isUrlMissing
         ? `run \`${loginCommand(profile, undefined, exampleOption)}\` with the URL of the service`
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
-      const message = `no usable key in profile ${profile}: ${missing}`;
+      const message = `no usable key in profile ${profile} (${missing})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
     const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
@@ -191,7 +190,7 @@ const status = command({
   },
 });
 
-const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "only a key of another URL" };
+const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
 const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 

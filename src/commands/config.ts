@@ -77,7 +77,8 @@ const saveChange = async (
   });
   const { profile, isNew, file, names, overriding, isLogUrlSeparate } = change;
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
-  if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
+  if (overriding.length > 0)
+    screen.notice(`environment variables override the saved settings: ${overriding.join(", ")}`);
   if (isLogUrlSeparate) {
     const unset = inProfile("rollcall config unset log_base_url", profile);
     screen.notice(`\`rollcall log\` sends to log_base_url of the profile; to send to base_url, run \`${unset}\``);

@@ -6,13 +6,13 @@ import { askLine, canAsk } from "../settings/index.ts";
 /** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Context,
-  { action, option, yes }: { action: string; option: string; yes: boolean },
+  { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },
 ) => {
   if (yes) return;
   let reason = "rollcall cannot ask without a terminal";
   if (canAsk(host)) {
     await screen.flushErrors();
-    if (/^y(es)?$/i.test((await askLine(host, `${action}? [y/N] `)) ?? "")) return;
+    if (/^y(es)?$/i.test((await askLine(host, `${action}${effect}? [y/N] `)) ?? "")) return;
     reason = "you did not confirm";
   }
   throw new Failure("usage", "not-confirmed", `did not ${action}, because ${reason}`, { hint: `pass ${option}` });

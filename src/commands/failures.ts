@@ -19,7 +19,7 @@ export const conversionInexact = (count: number, paths: readonly string[]) => {
   const values = pluralize(count, "value has", "values have");
   const message = `${values} no field in a trajectory: ${formatList(paths)}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
-    hint: "drop these values by omitting --exact, or list them with --receipt <file>",
+    hint: "omit --exact to convert without these values, or list them with --receipt <file>",
   });
 };
 
@@ -34,13 +34,13 @@ export const ledgerDiffers = (
   const missing = facts.not_sent + refused;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
-  const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  let hint = `${rerunHint}; otherwise find the id of the request with \`rollcall ledger status\` and pass it to \`rollcall ledger resolve\``;
+  const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
+  let hint =
+    "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
   if (missing > 0) {
-    const listed = "(--model, --batch, --local, --profile, --ledger, --split, --group-by, --where)";
     const again = isInvalid
-      ? `fix the errors that \`rollcall check\` reports, log the file, and verify it again with the options of that run`
-      : `run the same \`rollcall log\` command again to send these groups; if it had other options ${listed}, verify again with them`;
+      ? "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options"
+      : "if `rollcall log` had --local, --profile, --ledger, --split, --batch, --group-by or --where, verify with the same options. Otherwise run the same `rollcall log` command again to send these groups";
     hint =
       facts.not_sent === 0
         ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
@@ -52,17 +52,16 @@ export const ledgerDiffers = (
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
 
-const rerunHint =
-  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
-
 export const resolutionMissing = () =>
   new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
-    hint: `if the service has the groups, pass --assume-logged; if it does not, pass --resend; or, ${rerunHint}`,
+    hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
   });
 
 /** @param ids the requests that cannot be resolved; `state` is undefined if no request has the id */
 export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]) => {
-  const reasons = ids.map(([id, state]) => (state ? `${id} is ${state}` : `this destination has no request ${id}`));
+  const reasons = ids.map(([id, state]) =>
+    state ? `the outcome of ${id} is known (${state})` : `this destination has no request ${id}`,
+  );
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
@@ -74,7 +73,7 @@ export const ledgerFilterMissing = () =>
   });
 
 export const ledgerLocationMissing = (isOptional: boolean) => {
-  const without = isOptional ? ", or pass --no-ledger and give up the protection against logging twice" : "";
+  const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";
   const message = "cannot locate the ledger because the home folder is unknown";
   const hint = `pass --ledger <file>, or set ROLLCALL_DATA_DIR${without}`;
   return new Failure("storage", "ledger-location-missing", message, { hint });
@@ -124,7 +123,7 @@ export const modelsMissing = (
 ) => {
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
-  const message = `not in the ${where}: ${formatList(models.map(({ id }) => id))}`;
+  const message = `cannot find ${formatList(models.map(({ id }) => id))} in the ${where}`;
   const details = didYouMean(near, "pass whole ids, or a glob such as 'qwen*'");
   return new Failure("not_found", "models-missing", message, details);
 };

@@ -35,7 +35,7 @@ const use = command({
     await saved.useProfile(context, name);
     screen.notice(`commands now use the profile ${name}`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
-    if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
+    if (overriding) screen.notice(`while ROLLCALL_PROFILE is set, commands use the profile ${overriding}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
   },
 });
@@ -77,7 +77,7 @@ const rename = command({
     const { account } = await saved.renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
     screen.notice(
-      `reruns still skip the groups that were logged under the old name (the setting account stays ${account})`,
+      `the setting account stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,
     );
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },

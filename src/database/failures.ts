@@ -84,8 +84,8 @@ type InvalidUrl = { path: string | undefined; title: string; wanted: string; fau
 
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
-  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with each / in the password written as %2F)`;
-  const hint = `use ${wanted}, and set passwords only in ${passwords}`;
+  const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (with %2F instead of /)`;
+  const hint = `use ${wanted}. Set the password in ${password}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });
 };

@@ -36,7 +36,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
+    group: `rows of one training step with the same group_id (or prompt_id, …), else with the same prompt${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },
@@ -78,7 +78,7 @@ const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Fo
   const members = chat.unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0)
-    note(`left out numbers next to the reward, which have no field in a trajectory: ${formatList(names, 5)}`);
+    note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): string | undefined => {
@@ -115,7 +115,7 @@ const canBeTurns = (value: Value | undefined): boolean => value?.isText === true
 /** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
 const requireList = (row: Value, key: string): readonly Value[] => {
   const list = chat.unwrapJson(row.require(key));
-  if (!list.isList) throw new ConversionError(`${key} is not a list`, list);
+  if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
   return list.items();
 };
 
@@ -138,10 +138,13 @@ export const messageRows = (path: Path): Format => {
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
     if (pythonMessages.test(value?.text ?? ""))
-      throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
+      throw new ConversionError(
+        `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`,
+        row,
+      );
     const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
     const fault = value === undefined ? "is missing" : "is not a list";
-    throw new ConversionError(name === "messages" ? `${name} ${fault}` : found, value ?? row);
+    throw new ConversionError(name === "messages" ? `\`${name}\` ${fault}` : found, value ?? row);
   };
   return chatRows({
     name: "openai-chat",
@@ -187,7 +190,7 @@ const trlRows: ChatRows = {
   answerKey: completionKey,
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
-    if (key !== "completion") run.note(`read completions from ${key}`);
+    if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
     return readCompletion(run, row, [key, row.require(key)]);
   },
   readGroup: (run, record) => {
@@ -260,16 +263,17 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
-    if (knownRole === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
+    if (knownRole === undefined)
+      throw new ConversionError(`\`from\` is not one of ${[...roles.keys()].join(", ")}`, from);
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
     // If no call waits for a result, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
-    if (role !== knownRole) run.note("converted tool results without a recorded call to user messages");
+    if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined)
         throw new ConversionError("value is not a call with a function name", value);
       unansweredIds.push(`call_${at}`);
-      run.note("matched tool results without tool_call_id to the calls in their order");
+      run.note("matched tool results without tool_call_id to the calls by order");
       const tool_calls = [chat.toToolCall(value, `call_${at}`)];
       return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
     }

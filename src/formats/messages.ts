@@ -1,4 +1,5 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
+import { pluralize } from "../sentences.ts";
 import type { FormatRun } from "./format.ts";
 import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
@@ -54,7 +55,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
         throw new ConversionError("tool_call_id is missing, and every earlier call has a result", message);
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
-      run.note("matched tool results without tool_call_id to the calls in their order");
+      run.note("matched tool results without tool_call_id to the calls by order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
@@ -137,7 +138,10 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
   if (values.length !== ids.length)
-    throw new ConversionError(`${values.length} logprobs do not match ${ids.length} sampled tokens`, logprobs);
+    throw new ConversionError(
+      `found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`,
+      logprobs,
+    );
   const tokens = values.map((logprob, at) => {
     const id = ids[at];
     if (!logprob.isNumber) throw new ConversionError("a logprob is not a number", logprob);

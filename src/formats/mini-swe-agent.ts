@@ -70,7 +70,8 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
-  if (malformed !== undefined) run.skip(malformed, "a response with a format error, which the agent did not see again");
+  if (malformed !== undefined)
+    run.skip(malformed, "a response with a format error, because the agent did not see it again");
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 

@@ -131,7 +131,7 @@ const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
-  run.note("converted rewards in strings to numbers");
+  run.note("converted rewards from strings to numbers");
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 

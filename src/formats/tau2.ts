@@ -119,7 +119,7 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
     role.text === "user"
       ? hasCalls(message) && (content?.text ?? "").trim() === ""
       : message.textAt("requestor") === "user";
-  if (isUsersOwn) return run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
+  if (isUsersOwn) return run.skip(message, "a tool message of the simulated user, because the agent did not see it");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
   return [{ role, tool_call_id, content: content ?? "" }];
 };

@@ -153,14 +153,14 @@ export class Value {
   /** @throws ConversionError */
   require(key: string): Value {
     const value = this.get(key);
-    if (value === undefined) throw new ConversionError(`${key} is missing`, this);
+    if (value === undefined) throw new ConversionError(`\`${key}\` is missing`, this);
     return value;
   }
 
   /** @throws ConversionError */
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
-    if (!value.isList) throw new ConversionError(`${key} is not a list`, value);
+    if (!value.isList) throw new ConversionError(`\`${key}\` is not a list`, value);
     return value.items();
   }
 

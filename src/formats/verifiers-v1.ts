@@ -192,7 +192,7 @@ const parentOf = (node: Value, at: number): number | undefined => {
   const index = parent?.number;
   if (parent === undefined) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
-  throw new ConversionError(`parent is not an earlier node (${at})`, parent);
+  throw new ConversionError(`the parent of node ${at} is not an earlier node`, parent);
 };
 
 const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {

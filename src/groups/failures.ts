@@ -6,7 +6,7 @@ import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 export const missingSplit = (splits: readonly string[]): Failure =>
   splits.length > 1
     ? new Failure("usage", "missing-split", `the requests have different splits: ${splits.join(", ")}`, {
-        hint: "put the requests of each split into a separate file, and log them separately",
+        hint: "put the requests of each split into a separate file, and log each file separately",
       })
     : new Failure("usage", "missing-split", "missing --split (for example --split train)", {
         hint: "pass --split <name>, or set ROLLCALL_SPLIT=<name>",

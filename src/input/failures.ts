@@ -37,7 +37,9 @@ export const inputMissing = (): Failure =>
   });
 
 export const duplicateStdin = (): Failure =>
-  new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", { hint: "name - once" });
+  new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", {
+    hint: "pass - only once",
+  });
 
 export const inputChanged = (file: string, isFollowed = false): Failure => {
   const problem = createProblem("input-changed", { isFollowed }, { file });
@@ -69,7 +71,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
       `the URL of ${name} contains a user or password, which other users of this machine can see`,
-      "remove them from the URL, and let curl read them from a netrc file: curl -n … | rollcall … -",
+      "remove the user and password from the URL, and let curl read them from a netrc file: curl -n … | rollcall … -",
     ],
     http: [
       `${name} is plain http, so others on the network could change the file`,
@@ -117,7 +119,7 @@ export const remoteFailure = (
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
-        : "set HF_TOKEN to a token that can read the dataset (a missing dataset gives the same answer)";
+        : "set HF_TOKEN to a token that can read the dataset (the server answers the same if the dataset does not exist)";
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }

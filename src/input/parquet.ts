@@ -147,7 +147,7 @@ const readMetadata = async (bytes: Bytes) => {
     const large = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (large < 0) return { metadata };
     const mebibytes = Math.ceil((sizes[large] ?? 0) / 2 ** 20);
-    const wrong = `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB, so write smaller row groups`;
+    const wrong = `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
     return { metadata: noRows, wrong };
   } catch (thrown) {
     return { metadata: noRows, wrong: toReason(thrown) };

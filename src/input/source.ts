@@ -190,4 +190,4 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
 /** Bytes of the largest document, just below the limit of Node's strings. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
-export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document, so write it as several files`;
+export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;

@@ -34,7 +34,7 @@ export const ledgerReplaced = (
 };
 
 export const leaseLost = (path: string): Failure => {
-  const message = `this run did not renew its lease in the ledger ${path} in time, so other runs may now send its groups`;
+  const message = `this run could not update the ledger ${path} in time, so other runs may now send the same groups`;
   return new Failure("unavailable", "lease-lost", message, {
     hint: "rerun the same command to send the groups that no other run sent",
   });

@@ -19,7 +19,7 @@ export const openRoot = (typed: string) => {
       return openInside(folder, resolve(folder, path));
     } catch {
       // All reasons have the same message, so that a client cannot detect files outside of the root.
-      const hint = "pass the path of a file relative to --root: not a folder, a URL, or a link that leads outside";
+      const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }
   };

@@ -113,7 +113,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
     const range = jobs.length === 1 ? "1, because one request is planned" : `a whole number from 1 to ${jobs.length}`;
-    const wanted = jobs.length === 0 ? "no value, because no request is planned" : range;
+    const wanted = jobs.length === 0 ? "the number of a planned request, but no request is planned" : range;
     throw wrongValue("--body", String(body.number), wanted);
   }
   const chunks = readBody(dataset, { envelope: delivery.envelope(), request });

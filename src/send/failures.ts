@@ -24,7 +24,7 @@ export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: Request
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
-      ? `drop --one-request to send ${requests} requests, because the service refused a request of that size (413)`
+      ? `drop --one-request to send ${requests} requests, because the service refused a request of this size (413)`
       : `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
   });
 };
@@ -33,7 +33,7 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
   const [content, hint] =
     groups === 1
       ? ["a single group", `make the group smaller, raise the limit of the service, or ${sentences.skipRefusedHint}`]
-      : ["a request", "drop --one-request to split it between groups, or raise the limit of the service"];
+      : ["a request", "drop --one-request to split the request between groups, or raise the limit of the service"];
   const message = `the service refused ${content} of ${sentences.formatRoundedSize(bytes)} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
@@ -72,7 +72,7 @@ export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure
   const rest = ledger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
   const first = findFirstStep(stop, details);
   const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
-  const hint = first === undefined ? rest : `${first}, then ${rest}`;
+  const hint = first === undefined ? rest : `${first}. Then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
@@ -87,7 +87,7 @@ interface RejectedFacts extends LogCounts {
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
-  const where = isEmpty ? "no rejected line can be read" : `see ${file}`;
+  const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
   return new Failure(
     "partial",
@@ -126,7 +126,7 @@ const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string 
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
-  return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, run the same \`rollcall log\` command with --on-unknown resend`;
+  return `check whether the service has these groups. If it does, run ${resolve}${source}. If not, run the same \`rollcall log\` command with --on-unknown resend`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -140,10 +140,10 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     : `${name} (${facts.id === undefined ? "" : `${facts.id}, `}${positions}) may or may not have been logged`;
   const [andRest, orRest] =
     notSent > 0
-      ? [" and send the rest", ". Without that option, it sends only the groups that were not sent"]
+      ? [" and send the rest", ". Without --on-unknown resend, that command sends only the remaining groups"]
       : ["", ""];
   const hint = canResolve
-    ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest}, because the service honors Idempotency-Key`
+    ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.ledger
       ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";

@@ -70,7 +70,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
     if (!positions.has(position)) continue;
     const groupItems = isAlone ? items : items.filter((item) => item.position === position);
     const located = await locateProblems(dataset, { request, items: groupItems });
-    const text = failure?.details.http?.said ?? "the service gives no reason";
+    const text = failure?.details.http?.said ?? "no reason given";
     const where = locateGroup(dataset, group);
     if (located.length === 0) located.push(createProblem("group-refused", { text }));
     refused.push({ group, problems: located.map((problem) => ({ ...where, ...problem })) });

@@ -101,5 +101,5 @@ export const exposedAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
   message: `other machines can reach ${address}, and clients send the key to it in plain text`,
-  advice: "use this address only in a network that you trust, or put a proxy with TLS in front",
+  advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
 });

@@ -150,5 +150,6 @@ const addTrajectory = (tally: Tally, { table, node }: json.JsonValue): number =>
 };
 
 const checkNameCount = (count: number): void => {
-  if (count > maxNames) throw new Refusal(413, `the body has more than ${maxNames} metrics, or keys of one object`);
+  if (count > maxNames)
+    throw new Refusal(413, `the body has more than ${maxNames} metrics, or more than ${maxNames} keys in one object`);
 };

@@ -65,7 +65,7 @@ const normalizeName = (typed: string): string =>
 const unknownName = (name: string): Failure => {
   if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
     const hint = "save a key with `rollcall auth login`";
-    return new Failure("usage", "secret-in-settings", `${name} is a secret, not a setting`, { hint });
+    return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
   const near = findNearest(name.replaceAll("-", "_"), values.settingNames);
   const details = didYouMean(near, "list the settings with `rollcall config list`");

@@ -83,7 +83,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
-      const fault = `"${use}" of the profile "${profile}" has no "key" or no "origin"`;
+      const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
       const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
       throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
     }

@@ -81,7 +81,7 @@ export type SecretFault = keyof typeof secretFaults;
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
   const hint = mayBePassword
-    ? "give only the key; if it is a password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+    ? "give only the key. For a password of `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
     : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
@@ -129,7 +129,7 @@ export const credentialMissing = ({ use, origin, profile, firstLogin }: Credenti
 
 export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
   const { use, origin, profile, omit, login } = target;
-  const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
+  const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
   const hint =
     omit === undefined
       ? `save a key for ${origin}: \`${login}\``

@@ -148,7 +148,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
         const fault = `the URL of ${title} has no user`;
         throw invalidDatabaseUrl({ ...facts, fault, wanted: "a URL with a user: postgres://user@host/database" });
       }
-      const wanted = "a path, or postgres://user@host/database (the only allowed parameter is sslmode)";
+      const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;

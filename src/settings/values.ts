@@ -66,7 +66,7 @@ const redactUrl = (text: string): string =>
 const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
   pattern.test(text) ? text : reject(wanted);
 
-const nameForm = "a name, not empty, without control characters, and without white space at its start or end";
+const nameForm = "at least one character, no control characters, and no white space at the start or end";
 const parseName = matchPattern(/^(?!\s)\P{Cc}+(?<!\s)$/u, nameForm);
 
 const parseSegment = (text: string): string | Rejected =>

@@ -193,7 +193,7 @@ describe("a Parquet file of ART", () => {
       "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported, only messages_and_choices",
       "#row 4: error: cannot convert this record of art: trajectory_json has no trajectory_index",
       "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing",
-      "#row 6: error: cannot convert this record of art: trajectory_json is missing",
+      "#row 6: error: cannot convert this record of art: `trajectory_json` is missing",
     ]);
   });
 
@@ -239,9 +239,9 @@ describe("a Parquet file of ART", () => {
 
   it("gives one problem if it is damaged or has a row group that is too large", async () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
-    const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB, so write smaller row groups";
+    const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
-      `rollouts.parquet: cannot convert this record of art: ${tooLarge}`,
+      `rollouts.parquet: cannot convert this record of art: ${tooLarge} [record-invalid]\nhint: write smaller row groups`,
     );
     expect((await convertFile(large)).stderr).toContain(`cannot read a Parquet file: ${tooLarge}`);
     const cut = parquetOf([rowOf(0, 0)]);

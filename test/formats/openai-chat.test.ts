@@ -144,7 +144,7 @@ describe("rows of chat messages", () => {
     expect(lines).toEqual((await convertRows([row], args)).lines);
     const { stderr } = await runRollcall(["check", parquet, ...args]);
     expect(stderr).toContain(
-      "left out numbers next to the reward, which have no field in a trajectory: reward.format, reward.length",
+      "left out numbers next to the reward, because a trajectory has no field for them: reward.format, reward.length",
     );
   });
 

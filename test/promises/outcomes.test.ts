@@ -266,7 +266,7 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
     const some = await place.log(args);
     expect([some.code, some.error?.retryable, some.document?.groups.logged]).toEqual([7, retryable, 1]);
     expect(some.error?.hint).toMatch(
-      retryable ? /^rerun the same command/ : /^send the remaining groups in a separate file/,
+      retryable ? /^rerun the same command/ : /^copy the remaining groups to a new file/,
     );
   });
 });

@@ -24,7 +24,7 @@ describe.concurrent("a signal", () => {
       hold.letGo();
       const { document, error, ...ran } = await run.ended;
       expect([ran.code, error?.code, error?.retryable]).toEqual([code, "interrupted", true]);
-      expect(error?.hint).toBe("rerun the same command to send what is not logged yet");
+      expect(error?.hint).toBe("rerun the same command to send the remaining groups");
       expect([document?.status, document?.groups]).toMatchObject(["partial", { logged: 1, not_sent: 2, unknown: 0 }]);
       const next = await place.log([file, ...oneEach]);
       expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 2, [1, 2, 3]]);

@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const ended = documentsOf(await end);
       // Its reply makes one group logged. The second machine logged the others.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
-      expect(ended.error?.message).toContain("did not renew its lease");
+      expect(ended.error?.message).toContain("this run could not update the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });

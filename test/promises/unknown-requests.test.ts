@@ -93,7 +93,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
     expect(stopped.error).toMatchObject({
       retryable: true,
-      hint: "rerun the same command within 24 hours of the first attempt to resolve the request, because the service honors Idempotency-Key",
+      hint: "to resolve the request, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)",
       next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
     });
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
@@ -166,7 +166,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);
     const [first, second, said, ...lines] = stderr.trimEnd().split("\n");
     expect([first, second]).toEqual([file, other].map((name) => `note: ${name}: not logged`));
-    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once: 92 not logged, 1 unknown"]);
+    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once, 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: lines 2, 3, 4, 5, 6, 7, …",
@@ -184,7 +184,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: if the service has the groups, pass --assume-logged; if it does not, pass --resend; /,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: pass --assume-logged if the service has the groups, or --resend if it does not\n/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

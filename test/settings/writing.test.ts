@@ -124,7 +124,7 @@ describe("saved settings", () => {
     for (const name of ["api_key", "token", "PASSWORD", "rollcall_api_key", "api-key-file", "username"]) {
       expect(await failureOf(() => set(home, name, "key-1234"))).toMatchObject({
         code: "usage",
-        message: `${name} is a secret, not a setting`,
+        message: `${name} is a credential, not a setting`,
       });
     }
     expect((await failureOf(() => set(home, "bse_url", "x"))).hint).toBe("did you mean base_url?");

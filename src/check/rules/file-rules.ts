@@ -25,7 +25,7 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) raises an error for such a number)`,
+      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
     why,
     example: trajectory(example),
   });
@@ -47,12 +47,12 @@ const syntaxFaults: Readonly<
   ],
   comma: [
     ({ character, before }) => {
-      if (character !== "," && before === ",") return `missing value between a comma and ${character}`;
+      if (character !== "," && before === ",") return `missing value between a comma and \`${character}\``;
       return character !== "," && before === undefined
-        ? `${character} without an opening bracket`
-        : `missing value before ${character}`;
+        ? `\`${character}\` without an opening bracket`
+        : `missing value before \`${character}\``;
     },
-    "remove a comma",
+    "remove the extra comma",
   ],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
@@ -216,10 +216,10 @@ export const fileRules = {
   }),
   "json-trailing-data": error<{ lacksBrace: boolean; extra: string | undefined }>({
     message: ({ lacksBrace }) =>
-      lacksBrace ? "expected {, found a key outside of an object" : "unexpected data after the JSON value",
+      lacksBrace ? "expected `{`, found a key outside of an object" : "unexpected data after the JSON value",
     advice: ({ lacksBrace, extra }) => {
-      if (lacksBrace) return "add the { if the start of the file was cut off, or write the file again";
-      return extra === undefined ? "write one JSON value on each line" : `remove the extra ${extra}`;
+      if (lacksBrace) return "add the `{` if the start of the file was cut off, or write the file again";
+      return extra === undefined ? "write one JSON value on each line" : `remove the extra \`${extra}\``;
     },
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
@@ -232,7 +232,7 @@ export const fileRules = {
         return "write only groups or trajectories as JSON, one on each line";
       if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
       return before === undefined
-        ? `remove the ${character}, or write the opening bracket`
+        ? `remove the \`${character}\`, or write the opening bracket`
         : "write the value, or remove the comma or colon before it";
     },
     example: '{"messages_and_choices":[,],"reward":1}',

@@ -15,7 +15,7 @@ import {
 
 /** Splits `fault (fix)`. Without a fix, suggests to correct the option that the fault names, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
-  const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add |write ).*)\)$/s.exec(wrong) ?? [];
+  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
 
@@ -55,12 +55,12 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
-      `fix or delete ${place} before you log the group, because a later fix can change the group, and rollcall logs a changed group as a new group`,
+      `fix or delete ${place} before you log the group. A later fix can change the group, and rollcall then logs it again`,
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
-    message: ({ key }) => `${key} is missing, so the trajectory is its own group`,
+    message: ({ key }) => `the group key \`${key}\` is missing, so the trajectory is its own group`,
     redactedMessage: "the group key is missing, so the trajectory is its own group",
     advice: "add the key to every trajectory, or choose another key with --group-by",
     why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared with others.",
@@ -113,7 +113,7 @@ export const inputRules = {
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
-      `the group needs a request of its own with ${bytes} bytes, which is over the limit of ${limit}`,
+      `the group does not fit into a request of ${limit} bytes, so it gets its own request of ${bytes} bytes`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "make the group smaller or raise the limit of the service, which refused a request of that size (413)"
@@ -127,7 +127,9 @@ export const runRules = {
   "input-changed": errorOfInput<{ isFollowed: boolean }>({
     message: "the file changed while rollcall read it",
     advice: ({ isFollowed }) =>
-      isFollowed ? "append to the file, or write a new file and rename it" : "wait until no program writes to the file",
+      isFollowed
+        ? "only append to the file, or replace it with a new file"
+        : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
     example: problemExample({ isFollowed: false }, "step.jsonl"),
   }),
@@ -145,10 +147,9 @@ export const runRules = {
     example: problemExample(undefined, "step.jsonl"),
   }),
   "unreadable-response": warning<{ cut: boolean }>({
-    message: ({ cut }) =>
-      cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
+    message: ({ cut }) => `the response to a logged request ${cut ? "ended early" : "is not JSON"}`,
     advice:
-      "check base_url: if it is not the URL of the service, correct it, and log the groups again with --resend-logged; otherwise do not log them again",
+      "check base_url. If it is wrong, correct it and log the groups again with --resend-logged. If it is right, do not log the groups again",
     why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service (not a proxy) answered, only the groups' metrics are missing.",
     example: problemExample({ cut: true }),
   }),
@@ -167,14 +168,14 @@ export const runRules = {
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
-    message: ({ bytes }) => `the service refused this group as too large, alone in a request of ${bytes} bytes`,
+    message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
     example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "if you logged the group for several models, splits or batches, pass --model, --split or --batch; otherwise list its requests with `rollcall ledger status <file>`",
+      "list its requests with `rollcall ledger status <file>`. If they have different models, splits or batches, pass --model, --split or --batch",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
@@ -198,7 +199,7 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before from a file of another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} logged before from a file with another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
     advice:
       "ignore this warning if you moved the file, or pass --batch <name> to log the groups again for another step",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
@@ -208,7 +209,7 @@ export const runRules = {
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice: ({ ledgerArgs }) => {
       const command = (verb: string) => formatCommandLine(["rollcall", "ledger", verb, ...ledgerArgs]);
-      return `list the requests with \`${command("status")}\`; if the service has their groups, run \`${command("resolve")} <id> --assume-logged\`, otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
+      return `list the requests with \`${command("status")}\`. If the service has their groups, run \`${command("resolve")} <id> --assume-logged\`. Otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
     },
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
@@ -216,7 +217,7 @@ export const runRules = {
     message: ({ id, obstacle }) =>
       `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some groups of the request" : "the keys next to trajectory_groups differ from the first attempt"}`,
     advice: ({ id }) =>
-      `pass all files of the first attempt, unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged (if the service has the groups) or --resend (if not)`,
+      `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
     why: "rollcall resends a request with an unknown outcome only with the same bytes.",
     example: problemExample({ id: "7", obstacle: "groups" }),
   }),

@@ -117,7 +117,7 @@ export const trainingRules = {
     example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
-    message: ({ key }) => `the metric ${key} is too large for a double, so its mean excludes this value`,
+    message: ({ key }) => `the metric \`${key}\` is too large for a double, so its mean excludes this value`,
     redactedMessage: "a metric is too large for a double, so its mean excludes this value",
     advice: "write a finite number, or leave the key out",
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
@@ -126,19 +126,19 @@ export const trainingRules = {
     message: ({ key }) =>
       `the trajectory has the key \`${key}\`, but its reward counts as if the rollout were complete`,
     advice:
-      'if the rollout failed, replace the trajectory with a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; otherwise move the key to metadata',
+      'if the rollout failed, remove the trajectory and add its error to the group: {"trajectories": […], "exceptions": ["…"]}. Otherwise move the key to metadata',
     why: "A failed rollout belongs in its group's `exceptions`, without a reward. As a trajectory, it is missing from `exception_rate`, and its reward changes the group's mean.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
     message: ({ key, found }) =>
-      `the metric ${key} is ${found}, not a number or a boolean, so its mean excludes this value`,
+      `the metric \`${key}\` is ${found}, not a number or a boolean, so its mean excludes this value`,
     redactedMessage: "a metric is not a number or a boolean, so its mean excludes this value",
     advice: "write a number, leave the key out, or move it to metadata",
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
-    message: ({ key }) => `the metric name ${key} is reserved, so the computed metrics omit it`,
+    message: ({ key }) => `the metric name \`${key}\` is reserved, so the computed metrics omit it`,
     redactedMessage: "a metric has a reserved name, so the computed metrics omit it",
     advice: "rename the metric",
     why: "The service computes `reward`, `reward_std_dev` and `exception_rate` itself.",
@@ -176,7 +176,7 @@ export const trainingRules = {
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
   "missing-tool-call-id": warning({
-    message: "the tool message has no string as its tool_call_id",
+    message: "the tool_call_id of the tool message is missing or is not a string",
     advice: "set tool_call_id to the id of the call that the message answers",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),
@@ -241,7 +241,7 @@ export const trainingRules = {
   }),
   "stale-policy": warningOfWhole<{ version: number; newest: number; line: number }>({
     message: ({ version, newest, line }) =>
-      `the group has policy version ${version}, older than version ${newest} earlier in the file (line ${line})`,
+      `the group has policy version ${version}, but an earlier group (line ${line}) has version ${newest}`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
     advice: "leave stale trajectories out, or log them separately with --batch <name>",
     why: "Groups of an older policy version are off-policy. They may come from another run.",
@@ -250,7 +250,7 @@ export const trainingRules = {
   "missing-tool-result": warning<{ name: LazyText }>({
     message: ({ name }) => {
       const tool = name();
-      return `the call of ${tool === undefined ? "a tool without a name" : `the tool ${tool}`} has no result`;
+      return `the call of ${tool === undefined ? "a tool without a name" : `the tool \`${tool}\``} has no result`;
     },
     redactedMessage: "the call of a tool has no result",
     advice: "add the result as a tool message, with the id of the call as its tool_call_id",
@@ -258,18 +258,18 @@ export const trainingRules = {
     example: messages(question, toolCallMessage, answer),
   }),
   "trailing-tool-call": warning<{ name: string }>({
-    message: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
+    message: ({ name }) => `the trajectory ends with a call of the tool \`${name}\`, whose earlier calls have results`,
     redactedMessage: "the trajectory ends with a call of a tool whose earlier calls have results",
     advice: "add the result, or leave out the call",
     why: "Without the result, a rollout that was cut off looks like a rollout that ended with the call.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
   "undeclared-tool": warning<{ name: string; suggestion: LazyText }>({
-    message: ({ name }) => `the model called the tool ${name}, which is not in tools`,
-    redactedMessage: "the model called a tool that is not in tools",
+    message: ({ name }) => `the model called the tool \`${name}\`, which is not in \`tools\``,
+    redactedMessage: "the model called a tool that is not in `tools`",
     advice: ({ suggestion }) => {
       const name = suggestion();
-      return name === undefined ? "add the tool to tools" : `did you mean ${name}?`;
+      return name === undefined ? "add the tool to `tools`" : `did you mean ${name}?`;
     },
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
@@ -305,7 +305,8 @@ export const trainingRules = {
   "duplicate-trajectory": warningOfWhole<{ place: string }>({
     message: ({ place }) => `the trajectory has the same bytes as the trajectory at ${place}`,
     redactedMessage: "the trajectory has the same bytes as another trajectory of the input",
-    advice: "remove the copies, unless a deterministic policy sampled the same text again",
+    advice:
+      "remove the copies, or pass --allow duplicate-trajectory if a deterministic policy sampled the same text twice",
     why: "A duplicate counts twice. Usual causes are a file that was written twice, and a sampler whose seed never changes.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),

@@ -65,7 +65,7 @@ const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallRe
   if (summary) return;
   const isLines = !list && as !== "markdown";
   const why = list ? "--list prints a table" : `${first} has its own format`;
-  const hint = "omit --list, and pass -o jsonl --fields id,exception for some keys of each call";
+  const hint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
   const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];

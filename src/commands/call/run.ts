@@ -82,7 +82,7 @@ export const run = async (context: Context, typed: CallReadOptions) => {
   if (requested === 0) screen.notice("stdin contains no call id");
   const readCount = requested - counts.failed.length;
   if (filteredOut > 0 && filteredOut === readCount)
-    screen.notice(`the filters match none of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
+    screen.notice(`the filters match 0 of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
     ...toFailures(counts, project),
@@ -98,7 +98,7 @@ export const run = async (context: Context, typed: CallReadOptions) => {
 };
 
 const exceptionsNote =
-  "; exceptions of groups are not calls (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
+  "; rollouts recorded as exceptions have no call (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
 
 /** Yields the typed ids and, for the first `-`, the ids on stdin. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(

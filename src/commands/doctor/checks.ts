@@ -226,14 +226,14 @@ const ledgerFinding = (
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
-    "list the requests of unknown outcome with `rollcall ledger status --all-destinations`, and resolve each with `rollcall ledger resolve`, or run the same `rollcall log` again with --on-unknown resend";
+    "list the requests with `rollcall ledger status --all-destinations`. Then resolve the unknown requests with `rollcall ledger resolve`, or rerun the same `rollcall log` with --on-unknown resend";
   return warning("ledger", message, fix, facts);
 };
 
 const damagedFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
   const { path } = facts;
   const command = formatCommandLine(["mv", path, `${path}.damaged`]);
-  const fix = `restore a backup, or move the file away (\`${command}\`) to start a new ${check} without its content`;
+  const fix = `restore a backup, or move the file away (\`${command}\`) to start with an empty ${check}`;
   return error(check, "storage", `${path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 

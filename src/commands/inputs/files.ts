@@ -37,7 +37,7 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
   const skips = onInvalid === "skip" || onRefused === "skip";
   const rejected = rejects ?? (!skips || first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
   const reasons = rejected && `${rejected}.reasons`;
-  const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons of --rejects in ": reasons };
+  const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons file ": reasons };
   requireSeparateFiles([...others, ...Object.entries(uses)], inputs);
   if (receipt !== undefined) requireUnusedFile(receipt);
 };

@@ -92,12 +92,13 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const affected = yes ? [] : await entriesOf({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
     const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-    const end = `${ledgers.formatState(state)} ${toIsoTime(lastTried)}`;
+    const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
   }
   if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
-  const action = `forget ${pluralize(affected.length, "request")} (a rerun then logs the groups again)`;
-  if (affected.length > 0) await requireConfirmation(context, { action, option: "--yes", yes });
+  const action = `forget ${pluralize(affected.length, "request")}`;
+  const effect = " (a rerun then logs the groups again)";
+  if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
   if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);

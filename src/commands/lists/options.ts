@@ -30,7 +30,7 @@ const parseTime = (word: string, option: string, spanText = "an age such as 12h 
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw wrongValue(option, word, `${spanText}, today, yesterday, or a date such as 2026-01-31 (UTC)`);
+  throw wrongValue(option, word, `today, yesterday, ${spanText}, or a date such as 2026-01-31 (UTC)`);
 };
 
 export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);

@@ -15,7 +15,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     if (column !== undefined) return { column, descending: sign !== "" };
     const names = columns.map((one) => one.name);
     const near = findNearest(name, names);
-    const wanted = `a column: ${names.join(", ")}; -column for descending order`;
+    const wanted = `a column (with - in front for descending order): ${names.join(", ")}`;
     const suggestion = near === undefined ? undefined : `${sign}${near}`;
     throw wrongValue("--sort", value, wanted, suggestion);
   });
@@ -72,7 +72,9 @@ export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
   if (of === 0) notice(emptyText);
   else if (matching === 0)
-    notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
+    notice(
+      pattern === undefined ? `0 of ${of} ${noun} match the filters` : `no model matches ${JSON.stringify(pattern)}`,
+    );
 };
 
 export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string) => {

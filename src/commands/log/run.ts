@@ -40,7 +40,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   const ledger = await selectLedger(typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
-    throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
+    throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);

@@ -221,7 +221,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
       const hint = "compare the value: --where 'reward > 0.5'";
-      throw invalidFilter(text, "the result is not true or false", place(), hint);
+      throw invalidFilter(text, "the result is neither true nor false", place(), hint);
     };
     return withFilterFailure(text, evaluate, place);
   };

@@ -195,8 +195,8 @@ function readValue(from: usize): usize {
   /** The node of the outermost open value of a leaf key; 0 for none. */
   let leaf: usize = 0;
   /**
-   * The innermost open array or object (0 for none), its first byte, and its shape. Until it is closed, its node has the
-   * words start, first byte, enclosing node, and (while an inner value is open) shape.
+   * The innermost open array or object (0 for none), its first byte, and its shape. Until it is closed, the words of
+   * its node are its start, its first byte, the enclosing node, and its shape when the last inner value was opened.
    */
   let open: usize = 0;
   let opening: u32 = 0;

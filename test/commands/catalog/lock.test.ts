@@ -39,7 +39,7 @@ describe("rollcall catalog lock", () => {
     const before = text();
     const ran = await run("lock");
     expect(ran).toMatchObject({ code: 9, stdout: "" });
-    expect(ran.stderr).toContain("not in the router catalog: maker/gone");
+    expect(ran.stderr).toContain("cannot find maker/gone in the router catalog");
     expect(text()).toBe(before);
   });
 

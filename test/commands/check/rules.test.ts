@@ -82,8 +82,8 @@ describe("rollcall check", () => {
           expect.objectContaining({
             line: before + 1,
             rule: "json-trailing-data",
-            message: expect.stringContaining("expected {"),
-            advice: expect.stringContaining("add the {"),
+            message: expect.stringContaining("expected `{`"),
+            advice: expect.stringContaining("add the `{`"),
           }),
         ),
       );
@@ -208,7 +208,7 @@ describe("rollcall check", () => {
 
   it.each([
     ["", "the call of a tool without a name has no result"],
-    [" ", 'the call of the tool " " has no result'],
+    [" ", 'the call of the tool `" "` has no result'],
   ])("names a tool with the name %j readably", async (name, message) => {
     const { stderr } = await check([], {
       stdin: `{"messages_and_choices":[${calling("a").replace("find", name)},${last}],"reward":1}`,

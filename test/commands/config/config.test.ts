@@ -34,7 +34,7 @@ describe("rollcall config", () => {
       expect(stdout + stderr).not.toMatch(/1234|5678|9012/);
     }
     expect((await config("set api_key key-1234")).stderr).toBe(
-      "rollcall: api_key is a secret, not a setting\nhint: save a key with `rollcall auth login`\n",
+      "rollcall: api_key is a credential, not a setting\nhint: save a key with `rollcall auth login`\n",
     );
     expect((await config("set token wk-secret-1234 --json")).stderr).not.toContain("1234");
   });

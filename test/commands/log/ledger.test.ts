@@ -65,7 +65,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       },
     });
     expect(changed.error?.hint).toBe(
-      "wait until no program writes to the file, then rerun the same command to send only the remaining groups",
+      "wait until no program writes to the file. Then rerun the same command to send only the remaining groups",
     );
   });
 
@@ -94,7 +94,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     expect(out).toContain("groups\t2 not sent\n");
     const fix = "if the URL is wrong, correct it with ROLLCALL_BASE_URL=<url>";
     expect(said.split(`note: ${fix}\n`)).toHaveLength(2);
-    expect(said).toContain(`hint: ${fix}, or rerun the same command to send what is not logged yet\n`);
+    expect(said).toContain(`hint: ${fix}, then rerun the same command to send the remaining groups\n`);
   });
 
   it("exits with 11 without a home folder, and its hint names only options that the command has", async () => {
@@ -116,12 +116,12 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key, or set ROLLCALL_TOKEN to another key, or unset it to use a saved key, then rerun the same command to send only the remaining groups/,
+      /^check the key, or set ROLLCALL_TOKEN to another key, or unset ROLLCALL_TOKEN to use a saved key\. Then rerun the same command to send only the remaining groups/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
     expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
-    expect(refused.error?.hint).toMatch(/^fix this error, then/);
+    expect(refused.error?.hint).toMatch(/^fix this error\. Then/);
   });
 });
 
