@@ -1,16 +1,20 @@
 /** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
+import type { Problem } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
-export const effectiveSettings = async (context: Context, flags: SettingFlags = {}): Promise<Settings> =>
+export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
   await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) => {
-  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn };
-  return await readSettings({ ...context, screen, flags: { ...context.flags, ...flags, local: true } });
+/** Returns the sources of settings without notices. Default of `warn`: no warnings either. */
+export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => {
+  return { ...context, screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn } };
 };
+
+export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
+  await readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
@@ -22,7 +26,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   trace: flags.debug ? screen.trace : undefined,
 });
 
-export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
+export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   const [wait, left] = [waitMs, waitMs + leftMs].map((ms) =>
     ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000),
   );
@@ -63,13 +67,13 @@ export const openClient = async (context: Context, settings: Settings): Promise<
 
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-export const localService = async (context: Context, settings: Settings): Promise<Service> => {
+export const localService = async (context: Context, settings: Settings) => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
   return await service;
 };
 
-const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
+const openLocalService = async (context: Context, settings: Settings) => {
   const { openService } = await import("./service/index.ts");
   const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
@@ -77,10 +81,10 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   return service;
 };
 
-export const hasNoLogUrl = (settings: Settings): boolean =>
+export const hasNoLogUrl = (settings: Settings) =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
-export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> => {
+export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await localService(context, settings)).store;
   return (await findDestinations(settings, openStore))(modelId);
 };

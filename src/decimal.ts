@@ -20,14 +20,14 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   return shiftDecimal({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
 };
 
-export const formatDecimal = ({ digits, places }: Decimal): string => {
+export const formatDecimal = ({ digits, places }: Decimal) => {
   const sign = digits < 0n ? "-" : "";
   const text = String(digits < 0n ? -digits : digits).padStart(places + 1, "0");
   const fraction = text.slice(text.length - places).replace(/0+$/, "");
   return `${sign}${text.slice(0, text.length - places)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-export const compareDecimals = (a: Decimal, b: Decimal): number => {
+export const compareDecimals = (a: Decimal, b: Decimal) => {
   const [left, right] = [shiftDecimal(a, b.places).digits, shiftDecimal(b, a.places).digits];
   return left === right ? 0 : left < right ? -1 : 1;
 };

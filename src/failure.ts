@@ -20,27 +20,27 @@ export type FailureCode = keyof typeof exitCodes;
 export type Severity = "error" | "warning";
 
 /** A problem of the input, found by rollcall or by a service (output.md). */
-export interface Problem {
-  readonly file?: string;
-  readonly line?: number;
+export type Problem = Readonly<{
+  file?: string;
+  line?: number;
   /** UTF-16 units from the start of the line, from 1. */
-  readonly column?: number;
-  readonly path?: readonly (string | number)[];
+  column?: number;
+  path?: readonly (string | number)[];
   /** A stable name, because users pass it to `--allow`. */
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly message: string;
-  readonly advice?: string | undefined;
-  readonly from?: "service";
+  rule: string;
+  severity: Severity;
+  message: string;
+  advice?: string | undefined;
+  from?: "service";
   /** Bytes from the start of the file, from 0. */
-  readonly offset?: number;
+  offset?: number;
   /** `file:line` in converted data. `file` and `line` are then the position in the data before the conversion. */
-  readonly readAt?: string;
-  readonly readPath?: readonly (string | number)[];
-  readonly excerpt?: Excerpt;
+  readAt?: string;
+  readPath?: readonly (string | number)[];
+  excerpt?: Excerpt;
   /** Similar problems that are not displayed. `places` has the positions of some of these problems. */
-  readonly others?: { readonly count: number; readonly places: readonly string[] };
-}
+  others?: { readonly count: number; readonly places: readonly string[] };
+}>;
 
 /** Returns the fields of a problem in JSON, in the order that output.md promises. */
 export const toProblemDocument = (problem: Problem) => {
@@ -49,50 +49,52 @@ export const toProblemDocument = (problem: Problem) => {
 };
 
 /** A part of a line, with redacted secrets, but with control characters. `from` and `to` bound the value in `text`. */
-export interface Excerpt {
-  readonly line: number;
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
-  readonly isCutBefore: boolean;
-  readonly isCutAfter: boolean;
-}
+export type Excerpt = Readonly<{
+  line: number;
+  text: string;
+  from: number;
+  to: number;
+  isCutBefore: boolean;
+  isCutAfter: boolean;
+}>;
 
-export type FailureLocation = { readonly [Name in "line" | "column"]?: number | undefined } & {
-  readonly [Name in "file" | "setting" | "option" | "environment"]?: string | undefined;
-};
+type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
+
+export type FailureLocation = Optional<
+  Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
+>;
 
 /** A request that failed. `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
-type HttpFacts = Readonly<{ method: string; url: string; status?: number | undefined; said?: string | undefined }>;
+type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
 
-export interface FailureDetails {
-  readonly hint?: string | undefined;
-  readonly where?: FailureLocation | undefined;
-  readonly http?: HttpFacts | undefined;
-  readonly problems?: readonly Problem[];
-  readonly ruleCounts?: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
-  readonly next?: string;
+export type FailureDetails = Optional<{
+  hint: string;
+  where: FailureLocation;
+  http: HttpFacts;
+  problems: readonly Problem[];
+  ruleCounts: readonly Readonly<{ rule: string; severity: Severity; count: number }>[];
+  next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
-  readonly retryable?: boolean;
+  retryable: boolean;
   /** True if nothing was sent and the message does not say so. */
-  readonly unsent?: boolean | undefined;
+  unsent: boolean;
   /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
-  readonly stoppedBy?: FailureCode;
-  readonly systemCode?: string | undefined;
-  readonly signal?: keyof typeof exitCodes.interrupted;
-  readonly help?: string;
-  readonly stack?: string | undefined;
-  readonly endedBy?: string;
+  stoppedBy: FailureCode;
+  systemCode: string;
+  signal: keyof typeof exitCodes.interrupted;
+  help: string;
+  stack: string;
+  endedBy: string;
   /** The hint without the advice to rerun. */
-  readonly remedy?: string | undefined;
-  readonly isHtmlPage?: boolean;
+  remedy: string;
+  isHtmlPage: boolean;
   /** Number of groups that can be sent if the invalid groups are skipped; `some` for a growing file. */
-  readonly validGroups?: number | "some" | undefined;
-  readonly subject?: string;
-  readonly isConverted?: boolean;
-  readonly canResolve?: boolean;
-  readonly cause?: unknown;
-}
+  validGroups: number | "some";
+  subject: string;
+  isConverted: boolean;
+  canResolve: boolean;
+  cause: unknown;
+}>;
 
 /** An event that ends a run. `output` prints the failure, and `run` returns the exit code of the failure. */
 export class Failure extends Error {
@@ -123,7 +125,7 @@ export const isFailure = <Kind extends string>(
   kind: Kind,
 ): thrown is Failure & { readonly kind: Kind } => thrown instanceof Failure && thrown.kind === kind;
 
-export const toExitCode = ({ code, details }: Failure): number =>
+export const toExitCode = ({ code, details }: Failure) =>
   code === "interrupted" ? exitCodes.interrupted[details.signal ?? "SIGTERM"] : exitCodes[code];
 
 export const defect = (text: string, details: FailureDetails = {}): Failure =>

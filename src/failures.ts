@@ -6,7 +6,7 @@ import { didYouMean, resendAloneHint } from "./sentences.ts";
 export const interrupted = (
   { signal, broken = false }: { signal: NonNullable<FailureDetails["signal"]>; broken?: boolean },
   details: FailureDetails = {},
-): Failure => {
+) => {
   const { retryable = true, unsent, remedy } = details;
   const end = broken ? ": the service aborted requests that took longer than 10 s" : "";
   const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
@@ -21,29 +21,27 @@ export const interrupted = (
   });
 };
 
-export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }): Failure =>
+export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }) =>
   new Failure("usage", "invalid-arguments", wrong.text, {
     hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
   });
 
-export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }): Failure => {
+export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }) => {
   const { command, verbs, help } = missing;
   const message = verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`;
   return new Failure("usage", "subcommand-missing", message, { hint: `${command} ${verbs[0] ?? "--help"}`, help });
 };
 
-export const invalidOptionValue = (
-  wrong: { option: string; value: string; wanted: string; suggestion?: string | undefined },
-  details: FailureDetails = {},
-): Failure => {
-  const message = `invalid ${wrong.option} "${wrong.value}": expected ${wrong.wanted}`;
-  return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...details });
-};
+export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string) =>
+  new Failure(
+    "usage",
+    "invalid-option-value",
+    `invalid ${option} "${value}": expected ${wanted}`,
+    didYouMean(suggestion),
+  );
 
-export const conflictingOptions = (wrong: { first: string; second: string; why: string; hint?: string }): Failure => {
-  const message = `cannot combine ${wrong.first} and ${wrong.second}: ${wrong.why}`;
-  return new Failure("usage", "conflicting-options", message, { hint: wrong.hint });
-};
+export const contradiction = (first: string, second: string, why: string, hint?: string) =>
+  new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });
 
-export const requiredOptionMissing = (option: string, needs: string): Failure =>
+export const requiredOptionMissing = (option: string, needs: string) =>
   new Failure("usage", "required-option-missing", `${option} requires ${needs}`);

@@ -9,11 +9,11 @@ import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
-export const getErrorCode = (thrown: unknown): string =>
+export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /** Makes a folder and its parents, without Node's `recursive`, which never returns for a folder in `/proc`. */
-export const makeFolder = (path: string): void => {
+export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
@@ -25,19 +25,19 @@ export const makeFolder = (path: string): void => {
 };
 
 /** Refuses a path if another user owns or can replace a part of the path. @throws Failure `unsafe-ownership` */
-export const requireSafeOwnership = (path: string): void => {
+export const requireSafeOwnership = (path: string) => {
   const user = currentUser();
   if (user === undefined) return;
   // In a user namespace, the root user of the machine has another uid, and owns `/`.
   const trusted = [user, 0, fs.statSync("/").uid];
-  const requireSafePart = (part: string, hops: number): void => {
+  const requireSafePart = (part: string, hops: number) => {
     const above = dirname(part);
     if (above !== part) requireSafePart(above, hops);
     const facts = tryStat(part, fs.lstatSync);
     if (facts === undefined) return;
     const { uid: owner, mode } = facts;
     const isLink = facts.isSymbolicLink();
-    const format = (...words: readonly string[]): string =>
+    const format = (...words: readonly string[]) =>
       `\`${formatCommandLine(user === 0 || owner === user ? words : ["sudo", ...words])}\``;
     if (!trusted.includes(owner) && isLink) {
       const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
@@ -64,18 +64,18 @@ export const requireSafeOwnership = (path: string): void => {
 /** Number of links that Linux follows in a path. */
 const maxLinks = 40;
 
-const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
+const unsafeOwnership = (part: string, message: string, fix: string) => {
   const hint = `${fix}, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`;
   return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };
 
-const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
+const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
 const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
-const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
+const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** Returns a warning if other users can access a file or folder; undefined on Windows, which has no modes. */
@@ -101,11 +101,11 @@ export const openDraft = (path: string, mode = 0o600) => {
   const target = before === undefined || !hasDraft ? path : fs.realpathSync(path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
   let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
-  const close = (): void => {
+  const close = () => {
     if (file !== undefined) fs.closeSync(file);
     file = undefined;
   };
-  const replace = (written: number): void => {
+  const replace = (written: number) => {
     fs.fsyncSync(written);
     // A file that root replaces keeps its owner.
     if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
@@ -122,14 +122,14 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   return {
     path: draft,
-    write: (piece: string | Uint8Array): void => {
+    write: (piece: string | Uint8Array) => {
       if (file !== undefined) fs.writeFileSync(file, piece);
     },
-    commit: (): void => {
+    commit: () => {
       if (hasDraft && file !== undefined) replace(file);
       close();
     },
-    discard: (): void => {
+    discard: () => {
       close();
       if (hasDraft) fs.rmSync(draft, { force: true });
     },
@@ -145,7 +145,7 @@ export const ignoreErrors = <Result>(work: () => Result): Result | undefined => 
 };
 
 /** Writes a whole file, or leaves the old file unchanged. @throws as `node:fs` does */
-export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
+export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number) => {
   const draft = openDraft(path, mode);
   try {
     for (const piece of pieces) draft.write(piece);
@@ -165,7 +165,7 @@ export const identifyFile = (file: string): string | undefined =>
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
-export const requireUnusedFile = (file: string): void => {
+export const requireUnusedFile = (file: string) => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
   if (facts?.isFile() !== true || facts.size === 0) return;
   throw new Failure("usage", "output-exists", `${file} already exists`, {
@@ -197,7 +197,7 @@ export const explainUnwritable = (file: string, code: string, otherFile: string)
 };
 
 /** Removes drafts that killed runs left next to a file. @param before milliseconds since 1970; newer drafts stay */
-export const removeDrafts = (path: string, before: number): void => {
+export const removeDrafts = (path: string, before: number) => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
     if (!name.startsWith(prefix) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(prefix.length))) continue;
@@ -207,10 +207,10 @@ export const removeDrafts = (path: string, before: number): void => {
   }
 };
 
-export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
+export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
 /** Warns if other users can access a database file that is not empty. Opening an empty file sets mode 0600. */
-export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void): void => {
+export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
   if (looseMode !== undefined) warn(looseMode);
@@ -260,7 +260,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 const pipePollMs = 10;
 
 /** Opens a named pipe when it has a reader. Polls, because signals cannot interrupt a blocking `openSync`. */
-const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal): Promise<number> => {
+const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal) => {
   for (;;) {
     try {
       return fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
@@ -272,15 +272,27 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-/** Calls `write`, which writes to a file. If the file is a named pipe, waits for its reader first. */
-export const writeForReader = async <Result>(
-  file: string,
+type UserFile = Readonly<{
+  file: string;
+  pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  mode: number;
+  names?: typeof userFile;
+}>;
+
+/** Writes a file as `writeUserFile`. If the file is a named pipe, waits for its reader first. */
+export const savePieces = async (
+  { file, pieces, mode, names }: UserFile,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
-  write: () => Result | Promise<Result>,
-): Promise<Result> => {
+) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
-    return await write();
+    const draft = writeUserFile(file, () => openDraft(file, mode), names);
+    try {
+      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), names);
+      writeUserFile(file, draft.commit, names);
+    } finally {
+      draft.discard();
+    }
   } finally {
     if (pipe !== undefined) fs.closeSync(pipe);
   }

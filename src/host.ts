@@ -4,15 +4,15 @@ import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
-export interface Host {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform: NodeJS.Platform;
-  readonly argv: readonly string[];
-  readonly nodeVersion: string;
-  readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-  readonly terminal: {
+export type Host = Readonly<{
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  argv: readonly string[];
+  nodeVersion: string;
+  stdin: Readable;
+  stdout: Writable;
+  stderr: Writable;
+  terminal: {
     readonly stdin: boolean;
     readonly stdout: boolean;
     readonly stderr: boolean;
@@ -22,24 +22,24 @@ export interface Host {
     readonly isSizeUnknown: boolean;
   };
   /** Milliseconds since 1970. */
-  readonly now: () => number;
+  now: () => number;
   /** Monotonic milliseconds. */
-  readonly elapsed: () => number;
+  elapsed: () => number;
   /** Resolves after `ms`; rejects with the signal's reason when the signal aborts. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  readonly random: () => number;
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
   /** Aborts at the second of these signals, to abandon requests in flight. If that signal repeats, the process ends. */
-  readonly urgent: AbortSignal;
+  urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
-  readonly lendTerminal: () => () => void;
-}
+  lendTerminal: () => () => void;
+}>;
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
 /** Decodes the percent escapes of a URL part. Returns a text with a stray `%`, such as a password, unchanged. */
-export const decodePercent = (text: string): string => {
+export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -67,7 +67,7 @@ export const removeSecrets = (env: Host["env"]): Host["env"] => {
 
 export const currentUser = (): number | undefined => process.geteuid?.();
 
-export const waitForAbort = async (signal: AbortSignal): Promise<void> => {
+export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
 };
 
@@ -78,7 +78,7 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
 };
 
 /** Repeats a SIGINT that Node did not pass to listeners, such as during a script with `breakOnSigint`. */
-export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
+export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 

@@ -2,14 +2,14 @@
 
 import { version } from "../package.json" with { type: "json" };
 
-export const main = async (process: NodeJS.Process): Promise<number> => {
+export const main = async (process: NodeJS.Process) => {
   const [word, ...others] = process.argv.slice(2);
   const isVersionRequest = others.length === 0 && (word === "--version" || word === "-V");
   if (isVersionRequest && (await tryWrite(process.stdout, `${version}\n`))) return 0;
   return await (await import("./run.ts")).run(process);
 };
 
-const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
+const tryWrite = async (stream: NodeJS.WritableStream, text: string) =>
   await new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.
     stream.once("error", () => resolve(false));

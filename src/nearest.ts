@@ -12,8 +12,7 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
   return completions.length === 1 ? completions[0]?.candidate : undefined;
 };
 
-const countEdits = (a: string, b: string): number => {
-  if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
+const countEdits = (a: string, b: string) => {
   let twoAbove: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

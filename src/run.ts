@@ -6,7 +6,7 @@ import { type Host, openHost } from "./host.ts";
 import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
 /** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
-export const run = async (node: NodeJS.Process): Promise<number> => {
+export const run = async (node: NodeJS.Process) => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
   try {
@@ -18,10 +18,10 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
 };
 
 /** @param stray a promise that ends the run if it rejects */
-export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)): Promise<number> => {
+export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)) => {
   let screen: Screen | undefined;
   let context: Context | undefined;
-  const work = async (): Promise<void> => {
+  const work = async () => {
     const parsed = await cli.parseArgv(program, host.argv);
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
@@ -52,7 +52,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   }
 };
 
-const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
+const catchStrayErrors = (node: NodeJS.Process): { thrown: Promise<never>; close(): void } => {
   let rethrow: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
     rethrow = reject;
@@ -61,9 +61,6 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
   node.once("uncaughtException", rethrow).once("unhandledRejection", rethrow);
   return { thrown, close: () => void node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
-
-/** The help lists these commands without their descriptions, so that it fits one screen. */
-const inMoreGroup = (load: () => Promise<cli.Command>) => async () => ({ ...(await load()), group: "more" as const });
 
 /** Loads only the command that a user types, because loading all commands takes longer than most runs. */
 export const program: cli.Program = {
@@ -85,13 +82,13 @@ export const program: cli.Program = {
     auth: async () => (await import("./commands/auth.ts")).auth,
     config: async () => (await import("./commands/config.ts")).config,
     serve: async () => (await import("./commands/serve.ts")).serve,
-    profile: inMoreGroup(async () => (await import("./commands/profile.ts")).profile),
-    mcp: inMoreGroup(async () => (await import("./commands/mcp/command.ts")).mcp),
-    doctor: inMoreGroup(async () => (await import("./commands/doctor/command.ts")).doctor),
-    commands: inMoreGroup(async () => (await import("./commands/commands.ts")).commands),
-    explain: inMoreGroup(async () => (await import("./commands/explain/command.ts")).explain),
-    schema: inMoreGroup(async () => (await import("./commands/schema/command.ts")).schema),
-    completion: inMoreGroup(async () => (await import("./commands/completion/command.ts")).completion),
-    __complete: async () => (await import("./commands/completion/command.ts")).complete,
+    profile: async () => (await import("./commands/profile.ts")).profile,
+    mcp: async () => (await import("./commands/mcp/command.ts")).mcp,
+    doctor: async () => (await import("./commands/doctor/command.ts")).doctor,
+    commands: async () => (await import("./commands/commands.ts")).commands,
+    explain: async () => (await import("./commands/explain/command.ts")).explain,
+    schema: async () => (await import("./commands/schema/command.ts")).schema,
+    completion: async () => (await import("./commands/completion/command.ts")).completion,
   },
+  hidden: { __complete: async () => (await import("./commands/completion/command.ts")).complete },
 };

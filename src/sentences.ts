@@ -1,13 +1,14 @@
 /** Parts of messages that several modules share. */
 import type { FailureLocation, Problem } from "./failure.ts";
 
-export const inProfile = (command: string, profile: string): string =>
+export const inProfile = (command: string, profile: string) =>
   profile === "default" ? command : `${command} --profile ${profile}`;
 
-export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
+export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
-export const toOptionName = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+/** Formats the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
+export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readonly string[] =>
@@ -17,27 +18,27 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readon
   });
 
 /** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
-export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
+export const positionPrefix = ({ file, line, column }: FailureLocation) =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
-export const fieldPrefix = ({ path = [], ...problem }: Problem): string =>
+export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
 
-export const formatInputName = (file: string): string => (file === "-" ? "standard input" : file);
+export const formatInputName = (file: string) => (file === "-" ? "standard input" : file);
 
 export const skipRefusedHint =
   "pass --on-refused skip to write the refused groups to the rejects file and send the others";
 export const resendAloneHint =
   "copy the remaining groups to a new file and log that file, because a rerun without a ledger logs everything again";
 
-export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }): string => {
+export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }) => {
   const { rejected, unreadable = 0 } = counts;
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
   const records = unreadable > 0 ? [pluralize(unreadable, "unreadable record")] : [];
   return `${[...groups, ...records].join(" and ")} rejected`;
 };
 
-export const formatList = (items: readonly string[], max = 10): string =>
+export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
@@ -47,7 +48,7 @@ export const didYouMean = (suggestion: string | undefined, otherwise?: string): 
   return hint === undefined ? {} : { hint };
 };
 
-export const describeSystemCode = (code: string): string =>
+export const describeSystemCode = (code: string) =>
   code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 
 const systemCodeTexts: Readonly<Record<string, string>> = {
@@ -74,7 +75,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   SQLITE_READONLY: "it is read-only",
 };
 
-export const formatRoundedSize = (bytes: number): string => {
+export const formatRoundedSize = (bytes: number) => {
   if (bytes < 1024) return `${bytes} bytes`;
   const [size, unit] = bytes < 2 ** 20 ? [bytes / 1024, "KiB"] : [bytes / 2 ** 20, "MiB"];
   return `${Math.round(size * 10) / 10} ${unit}`;

@@ -28,16 +28,12 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;
-  let open: { readonly quote: Quote; readonly at: number } = { quote: "", at: 0 };
+  let open: { quote: Quote; at: number } = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";
     const next = line[at + 1] ?? "";
-    const end = open.quote === "'" ? at : findSubstitutionEnd(line, at);
-    if (end > at) {
-      text += line.slice(at, end);
-      at = end - 1;
-    } else if (char === open.quote) open = { quote: "", at: 0 };
+    if (char === open.quote) open = { quote: "", at: 0 };
     else if (open.quote === "" && (char === '"' || (char === "'" && !windows))) {
       open = { quote: char, at: at - start };
     } else if (char === "\\" && next !== "" && (windows ? next === '"' : canEscape(open.quote, next))) {
@@ -52,20 +48,8 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the end of a command substitution at `at`. Returns at most `at` if there is no complete substitution. */
-const findSubstitutionEnd = (line: string, at: number): number => {
-  if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
-  if (line[at] !== "$" || line[at + 1] !== "(") return at;
-  let depth = 0;
-  for (let end = at + 1; end < line.length; end++) {
-    if (line[end] === "(") depth++;
-    else if (line[end] === ")" && --depth === 0) return end + 1;
-  }
-  return at;
-};
-
-const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
-const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
+const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
+const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
 export const quoteText = (text: string, quote: Quote): string | undefined => {
@@ -75,5 +59,5 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
-export const formatCommandLine = (words: readonly string[]): string =>
+export const formatCommandLine = (words: readonly string[]) =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

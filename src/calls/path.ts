@@ -1,5 +1,5 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -27,7 +27,7 @@ export const parsePath = (text: string, option: string): CallPath => {
     if (stepPattern.lastIndex === text.length) return path;
   }
   const wanted = 'a path such as output.choices[0].message.content, or inputs["a.b"] for a key with dots';
-  throw invalidOptionValue({ option, value: text, wanted });
+  throw wrongValue(option, text, wanted);
 };
 
 export const findPath = (call: RawJson, path: CallPath): PathResult => {

@@ -2,7 +2,6 @@
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
-import type { Failure } from "../failure.ts";
 import { invalidArguments, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
@@ -55,12 +54,13 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
 
-const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
-  const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
+const loadTreeFor = async (program: Program, word = "") => {
+  const nouns = { ...program.nouns, ...program.hidden };
+  const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
   return load === undefined ? await commands.loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
-const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
+const createParser = (command: Command, given: Map<string, readonly string[]>) => {
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
@@ -79,12 +79,12 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
 
-const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>): void => {
-  for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
+const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>) => {
+  for (const verb of verbs) parser.addCommand(createParser(verb, given));
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
-const validateArgv = (parsed: ParsedArgv): void => {
+const validateArgv = (parsed: ParsedArgv) => {
   const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;
   if (help !== undefined) {
@@ -104,26 +104,26 @@ const validateArgv = (parsed: ParsedArgv): void => {
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
-  // commander accepts every option of a verb's parents, but only options in `above` are allowed.
-  const accepted = { ...command.options, ...command.above };
+  // commander also accepts the options of a verb's parents.
   for (const parent of ancestors.slice(1)) {
-    const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));
+    const unknownOption = Object.keys(parent.options).find(
+      (name) => given.has(name) && !Object.hasOwn(command.options, name),
+    );
     if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
   }
 };
 
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
-  const { version: _, help, ...globalKinds } = root.options;
-  const ownKinds: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
-  const inherited = Object.entries(globalKinds).filter(([name]) => !Object.hasOwn(ownKinds, name));
-  return { ...ownKinds, ...Object.fromEntries(inherited) };
+  const { version: _, ...globalKinds } = root.options;
+  // Own options are first, and override global options of the same name.
+  return { ...command.options, ...globalKinds, ...command.options };
 };
 
-const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
+const argumentsFailure = (command: Command, text: string, suggestion?: string) =>
   invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
 
-const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure => {
+const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError) => {
   const { command, ancestors, unknown } = parsed;
   if (reason.code === "commander.unknownOption") {
     // The text after `--with-token=` may be a key, so it is not printed.
@@ -139,12 +139,12 @@ const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure
 };
 
 /** Suggests `auth login` for `login` without its noun, `ledger calls` for `call list`, or a verb of a similar name. */
-const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv): string | undefined => {
+const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv) => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
   const elsewhere = others.length > 0 ? undefined : meant;
-  const near = elsewhere ?? findNearest(word, commands.visibleVerbs(command).map(commands.lastWord));
+  const near = elsewhere ?? findNearest(word, command.verbs.map(commands.lastWord));
   return near === undefined ? undefined : `(Did you mean ${near}?)`;
 };
 
@@ -157,7 +157,7 @@ export const runCommand = async (
   const { command, ancestors, given, operands, help } = parsed;
   validateArgv(parsed);
   if (help === "screen") return (columns) => shortHelp(command, columns);
-  if (help === "whole") return (columns) => fullHelp(command, ancestors, columns);
+  if (help === "whole") return (columns) => fullHelp(command, ancestors[0], columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));
@@ -169,7 +169,7 @@ export const runCommand = async (
     },
     nameOf: (name) => `<${name}>`,
   });
-  const optionValues = parseKinds({ ...command.options, ...command.above }, options);
+  const optionValues = parseKinds(command.options, options);
   await command.run?.(context, { ...args, ...optionValues }, program);
   return undefined;
 };

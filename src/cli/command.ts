@@ -10,51 +10,49 @@ export interface Command {
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
-  /** Options of the parent command that this command also accepts. */
-  readonly above: Kinds;
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
+  /** The help of the root lists the commands of a group without their descriptions, so that it fits one screen. */
   readonly group?: string;
   /** True if the command changes something and prints one document, so `--fields` is checked before it runs. */
   readonly changes?: boolean;
-  readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
-export type Program = Readonly<{ root: Command; nouns: Readonly<Record<string, () => Promise<Command>>> }>;
+type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 
-interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "changes" | "hidden"> {
+/** `hidden` has commands that no help lists. */
+export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
+
+interface CommandDefinition<Args extends Kinds, Options extends Kinds>
+  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes"> {
   readonly args?: Args;
   readonly options?: Options;
-  readonly above?: Above;
   readonly examples?: readonly string[];
   readonly verbs?: readonly Command[];
-  run?(context: Context, typed: Values<Args & Options & Above>, program: Program): Promise<void>;
+  run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
 }
 
 /** Defines a command. `run` gets the parsed arguments and options as `typed`, whose type derives from the kinds. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,
-  const Above extends Kinds = Record<never, never>,
 >(
-  declared: CommandDefinition<Args, Options, Above>,
-): Command => ({ args: {}, options: {}, above: {}, examples: [], verbs: [], ...declared });
+  declared: CommandDefinition<Args, Options>,
+): Command => ({ args: {}, options: {}, examples: [], verbs: [], ...declared });
 
-export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
-export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
-export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);
+export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trimEnd();
+export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
-export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
+export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>) =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
-export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
+export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
   const term = `${name}${repeatable === true ? dots : ""}`;
   return required === true ? `<${term}>` : `[${term}]`;
 };
 
-export const formatUsage = (command: Command): string =>
+export const formatUsage = (command: Command) =>
   command.words === ""
     ? "rollcall <command> [options]"
     : [
@@ -69,7 +67,4 @@ export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   verbs: await Promise.all(Object.values(nouns).map(async (load) => await load())),
 });
 
-export const listCommands = (command: Command): readonly Command[] => [
-  command,
-  ...visibleVerbs(command).flatMap(listCommands),
-];
+export const listCommands = (command: Command): readonly Command[] => [command, ...command.verbs.flatMap(listCommands)];

@@ -19,7 +19,7 @@ type NamedKind = readonly [name: string, kind: Kind<unknown>];
 const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  const list = (items: readonly Item[]): readonly string[] => {
+  const list = (items: readonly Item[]) => {
     const width = Math.max(0, ...items.map(({ term }) => term.length));
     const isWide = columns - width - 4 >= minDescriptionWidth;
     return items.map(({ term, description }) =>
@@ -28,15 +28,15 @@ const createLayout = (terminalColumns: number) => {
         : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
     );
   };
-  return { columns, list, wrapped: (text: string): string => helper.boxWrap(text, columns) };
+  return { columns, list, wrapped: (text: string) => helper.boxWrap(text, columns) };
 };
 
-export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
+export const shortHelp = (command: Command, terminalColumns = screenColumns) => {
   const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
   const groups = groupLines(command, columns);
-  const laidOut = (): string => {
+  const laidOut = () => {
     const parts = [
       [wrapped(capitalize(command.about)), wrapped(`Usage: ${commands.formatUsage(command)}`)],
       list(verbItems(command)),
@@ -54,13 +54,13 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
   return laidOut();
 };
 
-const countLines = (text: string): number => text.split("\n").length - 1;
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const countLines = (text: string) => text.split("\n").length - 1;
+const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const verbItems = (command: Command): readonly Item[] => {
+const verbItems = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of commands.visibleVerbs(command)) {
+  for (const verb of command.verbs) {
     const { group, summary, about } = verb;
     if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
     else named.set(group, [...(named.get(group) ?? []), commands.lastWord(verb)]);
@@ -81,7 +81,7 @@ const verbTerm = (command: Command): string => {
   return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
-const ownItems = ({ args, options }: Command): readonly Item[] => [
+const ownItems = ({ args, options }: Command) => [
   ...argumentItems(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
@@ -89,7 +89,7 @@ const ownItems = ({ args, options }: Command): readonly Item[] => [
   })),
 ];
 
-const argumentItems = (args: Kinds): readonly Item[] =>
+const argumentItems = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
@@ -120,16 +120,15 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
   });
 };
 
-const exampleLines = ({ examples }: Command): readonly string[] =>
+const exampleLines = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
+export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
   const { wrapped, list } = createLayout(terminalColumns);
-  const section = (title: string, items: readonly Item[]): string =>
+  const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly NamedKind[]): string => section(title, kinds.map(optionItem));
-  const [root, ...parents] = ancestors;
-  const verbs = commands.visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
+  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
+  const verbs = command.verbs.map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
     wrapped(`Usage: ${commands.formatUsage(command)}`),
@@ -137,16 +136,12 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
     section("Arguments", argumentItems(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
-    ...parents.map((parent) => {
-      const accepted = Object.entries(parent.options).filter(([name]) => Object.hasOwn(command.above, name));
-      return options(`Options of ${commands.formatInvocation(parent)}`, accepted);
-    }),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-const optionItem = ([name, kind]: NamedKind): Item => {
+const optionItem = ([name, kind]: NamedKind) => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
   const description = [
@@ -188,9 +183,9 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: commands.visibleVerbs(command).map(commands.lastWord),
+  verbs: command.verbs.map(commands.lastWord),
   examples: command.examples,
 });
 
-export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof describeCommand>[]> =>
+export const describeCommands = async (program: Program) =>
   commands.listCommands(await commands.loadTree(program)).map(describeCommand);

@@ -1,26 +1,25 @@
 /** Kinds of options and arguments, with parsers, descriptions and choices. */
-import type { Failure } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
-export interface Kind<Value> {
-  readonly about: string;
+export type Kind<Value> = Readonly<{
+  about: string;
   /** A flag has no placeholder. */
-  readonly placeholder?: string;
-  readonly choices?: readonly string[];
-  readonly repeatable?: boolean;
-  readonly default?: string;
-  readonly required?: boolean;
-  readonly short?: string;
+  placeholder?: string;
+  choices?: readonly string[];
+  repeatable?: boolean;
+  default?: string;
+  required?: boolean;
+  short?: string;
   /** Heading in the help. `-h` lists groups that fit one screen, without descriptions. */
-  readonly group?: string;
+  group?: string;
   /** Another option, without dashes, that must be given too. */
-  readonly needs?: string;
+  needs?: string;
   /** Names of conflicting options, without dashes, with reasons. */
-  readonly conflicts?: Readonly<Record<string, string>>;
+  conflicts?: Readonly<Record<string, string>>;
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
-  readonly parse: (words: readonly string[], name: string) => Value;
-}
+  parse: (words: readonly string[], name: string) => Value;
+}>;
 
 export type Kinds = Readonly<Record<string, Kind<unknown>>>;
 
@@ -31,12 +30,6 @@ type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
 export type Values<Of extends Kinds> = {
   readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
 };
-
-export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
-  invalidOptionValue({ option, value, wanted, suggestion });
-
-export const contradiction = (first: string, second: string, why: string): Failure =>
-  conflictingOptions({ first, second, why });
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
@@ -54,12 +47,10 @@ export const custom = <Value>(
   },
 });
 
-export const text = (about: string, placeholder = "text"): Kind<string | undefined> =>
-  custom(about, placeholder, (word) => word);
+export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
 export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<NonNullable<Value>> => ({
-  ...required(kind),
-  required: false,
+  ...kind,
   default: defaultValue,
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
@@ -75,21 +66,18 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   },
 });
 
-/** A whole number. @param wanted the description of the number in failures */
-export const count = (
-  about: string,
-  { placeholder = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
-): Kind<number | undefined> =>
+/** A whole number. */
+export const count = (about: string, { placeholder = "n", min = 1, max = 999_999_999 } = {}) =>
   custom(about, placeholder, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === 999_999_999 ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw wrongValue(name, word, wanted || `a whole number ${range}`);
+    throw wrongValue(name, word, `a whole number ${range}`);
   });
 
-export const port = (defaultPort: string): Kind<number> =>
+export const port = (defaultPort: string) =>
   withDefault(
-    count("port to listen on; 0 picks a free one", { placeholder: "number", least: 0, most: 65_535 }),
+    count("port to listen on; 0 picks a free one", { placeholder: "number", min: 0, max: 65_535 }),
     defaultPort,
   );
 
@@ -134,13 +122,13 @@ export const list = (about: string, placeholder: string): Kind<readonly string[]
 export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
-const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
+const extendKinds = <Of extends Kinds>(kinds: Of, extra: Partial<Kind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
 /** Parses values. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
-  { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
+  { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },
 ): Values<Of> =>
   Object.fromEntries(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
@@ -154,4 +142,4 @@ export const parseKinds = <Of extends Kinds>(
     }),
   );
 
-const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -90,7 +90,7 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
   return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
 };
 
-const retestCommand = (profile: string): string => inProfile("rollcall auth status --check", profile);
+const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
 /** @param setting the setting that probably has a wrong URL; undefined if the service is unreachable */
 export const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
@@ -116,7 +116,7 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
-): Promise<{ readonly state: KeyState; readonly use?: CredentialUse; readonly failure?: Failure }> => {
+): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
@@ -192,7 +192,7 @@ const status = command({
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
-const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
+const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 
 const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null };

@@ -5,6 +5,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 export const commands = command({
   words: "commands",
+  group: "more",
   about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {

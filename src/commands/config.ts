@@ -32,7 +32,7 @@ const list = command({
   },
 });
 
-const printValue = async ({ screen }: Context, document: unknown, line: string): Promise<void> =>
+const printValue = async ({ screen }: Context, document: unknown, line: string) =>
   screen.isForProgram ? await printDocument(screen, document) : await screen.printText(`${line}\n`);
 
 const get = command({
@@ -66,9 +66,9 @@ const set = command({
 
 const saveChange = async (
   context: Context,
-  typed: { readonly create: boolean },
+  typed: { create: boolean },
   save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
-): Promise<void> => {
+) => {
   const { host, screen } = context;
   const change = await save(context, async (failure) => {
     if (!typed.create && !saved.canAsk(host)) throw failure;

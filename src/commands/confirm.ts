@@ -5,14 +5,9 @@ import { askLine, canAsk } from "../settings/index.ts";
 
 /** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
-  { host, screen }: Pick<Context, "host" | "screen">,
-  {
-    action,
-    effect = "",
-    option,
-    yes,
-  }: { readonly action: string; readonly effect?: string; readonly option: string; readonly yes: boolean },
-): Promise<void> => {
+  { host, screen }: Context,
+  { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },
+) => {
   if (yes) return;
   let reason = "rollcall cannot ask without a terminal";
   if (canAsk(host)) {

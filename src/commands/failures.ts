@@ -9,13 +9,13 @@ import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize }
 export const convertRejected = (
   { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
   details: FailureDetails,
-): Failure => {
+) => {
   const message = `${formatRejected(counts)} (see ${file}), ${pluralize(written, "group")} written`;
   const hint = `fix the problems listed in ${file}.reasons and convert the input again`;
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
-export const conversionInexact = (count: number, paths: readonly string[]): Failure => {
+export const conversionInexact = (count: number, paths: readonly string[]) => {
   const values = pluralize(count, "value has", "values have");
   const message = `${values} no field in a trajectory: ${formatList(paths)}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
@@ -23,13 +23,13 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
   });
 };
 
-export const stdoutIsTerminal = (what: string, hint: string): Failure =>
+export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
 export const ledgerDiffers = (
   facts: Verification["counts"] & Pick<Verification, "isInvalid">,
   details: FailureDetails,
-): Failure => {
+) => {
   const { read, logged, repeated, unknown, refused, isInvalid } = facts;
   const missing = facts.not_sent + refused;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
@@ -52,13 +52,13 @@ export const ledgerDiffers = (
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
 
-export const resolutionMissing = (): Failure =>
+export const resolutionMissing = () =>
   new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
     hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
   });
 
 /** @param ids the requests that cannot be resolved; `state` is undefined if no request has the id */
-export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]): Failure => {
+export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]) => {
   const reasons = ids.map(([id, state]) =>
     state ? `the outcome of ${id} is known (${state})` : `this destination has no request ${id}`,
   );
@@ -67,28 +67,27 @@ export const noSuchRequest = (ids: readonly (readonly [id: string, state: string
   return new Failure("not_found", "no-such-request", message, { hint });
 };
 
-export const ledgerFilterMissing = (): Failure =>
+export const ledgerFilterMissing = () =>
   new Failure("usage", "ledger-filter-missing", "no --model, --batch or --before given, so no request was deleted", {
     hint: "pass --model <id>, --batch <name> or --before 30d",
   });
 
-export const ledgerLocationMissing = (isOptional: boolean): Failure => {
+export const ledgerLocationMissing = (isOptional: boolean) => {
   const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";
   const message = "cannot locate the ledger because the home folder is unknown";
   const hint = `pass --ledger <file>, or set ROLLCALL_DATA_DIR${without}`;
   return new Failure("storage", "ledger-location-missing", message, { hint });
 };
 
-const formatCalls = (ids: readonly string[], requested: number): string =>
+const formatCalls = (ids: readonly string[], requested: number) =>
   requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
 
-const formatIds = (ids: readonly string[], requested: number): string =>
-  requested === 1 ? "" : `: ${formatList(ids)}`;
+const formatIds = (ids: readonly string[], requested: number) => (requested === 1 ? "" : `: ${formatList(ids)}`);
 
 export const callsMissing = (
   { ids, requested, project }: { ids: readonly string[]; requested: number; project: string },
   details: FailureDetails = {},
-): Failure => {
+) => {
   const reason = details.http?.said === undefined ? "" : ` (service: ${details.http.said})`;
   const found = formatCalls(ids, requested);
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
@@ -107,7 +106,7 @@ export const callsUnreadable = (
     requested: number;
     isStopped: boolean;
   },
-): Failure => {
+) => {
   const { ids, cause, http, requested, isStopped } = facts;
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
   const end = isStopped ? ", and rollcall requested no more calls" : "";
@@ -119,9 +118,9 @@ export const callsUnreadable = (
 };
 
 export const modelsMissing = (
-  models: readonly { readonly id: string; readonly near: string | undefined }[],
+  models: readonly { id: string; near: string | undefined }[],
   catalogs: readonly string[],
-): Failure => {
+) => {
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
   const message = `cannot find ${formatList(models.map(({ id }) => id))} in the ${where}`;
@@ -129,40 +128,36 @@ export const modelsMissing = (
   return new Failure("not_found", "models-missing", message, details);
 };
 
-export const modelNotListed = (facts: { id: string; names: readonly string[]; near: string | undefined }): Failure => {
-  const { id, names, near } = facts;
+export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
   const details = didYouMean(near, "search with `rollcall catalog all <pattern>`");
   return new Failure("not_found", "model-not-listed", message, details);
 };
 
-export const usageMissing = (): Failure =>
+export const usageMissing = () =>
   new Failure("usage", "usage-missing", "the number of tokens is missing, so the cost is unknown", {
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 
-export const usageUnrecorded = (by: string): Failure =>
+export const usageUnrecorded = (by: string) =>
   new Failure("invalid_input", "usage-unrecorded", `${by} has no usage with prompt_tokens and completion_tokens`, {
     hint: "pass --prompt-tokens and --completion-tokens instead",
   });
 
-export const lockMissing = (file: string): Failure =>
+export const lockMissing = (file: string) =>
   new Failure("invalid_input", "lock-missing", `lock file ${file} does not exist`, {
     hint: "create it with `rollcall catalog lock <model…>`, or choose another file with --file",
     where: { file },
   });
 
-interface LockErrors {
-  readonly file: string;
-  readonly rules: readonly string[];
-  readonly isAcceptable: boolean;
-  readonly replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
-}
+type LockErrors = Readonly<{
+  file: string;
+  rules: readonly string[];
+  isAcceptable: boolean;
+  replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
+}>;
 
-export const lockDiffers = (
-  { file, rules, isAcceptable, replacements }: LockErrors,
-  details: FailureDetails,
-): Failure => {
+export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErrors, details: FailureDetails) => {
   const replace = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
   );
@@ -174,17 +169,17 @@ export const lockDiffers = (
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
-export const catalogNotCached = ({ catalog, address, provider }: CatalogId): Failure =>
+export const catalogNotCached = ({ catalog, address, provider }: CatalogId) =>
   new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${address}`, {
     hint: "run the command once without --offline to cache the catalog",
   });
 
-export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId): Failure =>
+export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId) =>
   new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${address}`, {
     hint: "run this command once a day to collect a history",
   });
 
-export const catalogsDiffer = (changes: number): Failure =>
+export const catalogsDiffer = (changes: number) =>
   new Failure("differs", "catalogs-differ", `${pluralize(changes, "difference")} found`, {
     hint: "omit --exit-code to exit with 0 even if the catalogs differ",
   });
@@ -203,11 +198,11 @@ const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
 };
 
 export const callsUnconvertible = (facts: {
-  calls: readonly { readonly id: string; readonly why: ConversionObstacle }[];
+  calls: readonly { id: string; why: ConversionObstacle }[];
   requested: number;
   into: "trajectory" | "messages";
   rewardFrom: string | undefined;
-}): Failure => {
+}) => {
   const { calls, requested, into, rewardFrom } = facts;
   const which = requested === 1 ? "the call" : `${calls.length} of ${requested} calls`;
   const atPath = rewardFrom === undefined ? {} : { "no-reward": `it has no value at ${rewardFrom}` };
@@ -221,11 +216,7 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-export const callPathMissing = (
-  { at, near, there }: MissingStep,
-  ids: readonly string[],
-  requested: number,
-): Failure => {
+export const callPathMissing = ({ at, near, there }: MissingStep, ids: readonly string[], requested: number) => {
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
@@ -237,7 +228,7 @@ export const callPathMissing = (
   return new Failure("not_found", "call-path-missing", message, details);
 };
 
-export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number): Failure => {
+export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {
   const calls = `${formatCalls(ids, requested)} ${ids.length === 1 ? "is" : "are"}`;
   const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, requested)}`;
   return new Failure("unavailable", "calls-running", message, {
@@ -245,7 +236,7 @@ export const callsRunning = (ids: readonly string[], requested: number, waitedMs
   });
 };
 
-export const callIdsUnreadable = (code: string, cause: unknown): Failure =>
+export const callIdsUnreadable = (code: string, cause: unknown) =>
   new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin: ${describeSystemCode(code)}`, {
     hint: "pass the ids as arguments, or run `rollcall call read - < ids.txt`",
     cause,

@@ -85,6 +85,7 @@ const rename = command({
 
 export const profile = command({
   words: "profile",
+  group: "more",
   about: "list, choose, rename and delete saved profiles",
   examples: ["rollcall profile list", "rollcall profile use work"],
   verbs: [list, use, remove, rename],

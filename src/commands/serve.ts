@@ -3,7 +3,7 @@ import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { interrupted } from "../failures.ts";
+import { interrupted, wrongValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
@@ -29,17 +29,17 @@ const options = {
 type ServeOptions = cli.Values<typeof options>;
 
 /** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if a request was aborted */
-const runService = async (context: Context, typed: ServeOptions): Promise<void> => {
+const runService = async (context: Context, typed: ServeOptions) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
-    throw cli.wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
-  if (address === "") throw cli.wrongValue("--host", address, "a host name or an IP address");
+    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
+  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
-  const warn = (problem: Problem): void => report(problem);
+  const warn = (problem: Problem) => report(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
@@ -65,7 +65,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
     : reason;
 };
 
-const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string): void => {
+const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string) => {
   const { dataDir, store, project } = settings;
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
@@ -79,7 +79,7 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
 };
 
 /** Returns the URL for clients, with a host name that the service accepts. */
-const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
+const clientUrl = (url: string, { host, allowHost }: ServeOptions) => {
   // `URL.port` is empty for port 80.
   const { port, hostname } = new URL(url);
   if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port || 80}`;
@@ -88,7 +88,7 @@ const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
 
 const openLog =
   ({ stderr, now }: Host) =>
-  (event: string, members: object = {}): void =>
+  (event: string, members: object = {}) =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
@@ -101,10 +101,10 @@ const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof 
   return { keys, path: storePath(serviceSettings), createKey };
 };
 
-const parseProjectOption = (typed: string): string => {
+const parseProjectOption = (typed: string) => {
   const parsed = parseProject(typed);
   if (typeof parsed === "string") return parsed;
-  throw cli.wrongValue("--project", typed, parsed.wanted);
+  throw wrongValue("--project", typed, parsed.wanted);
 };
 
 const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
@@ -117,12 +117,12 @@ const addKey = cli.command({
   options: {
     project: cli.list("project that the key is for (default: all)", "team/project"),
     use: cli.choices("use that the key is for: log, inference or calls (default: all)", credentialUses, "use"),
+    ...locationOptions,
   },
-  above: locationOptions,
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
-    if (!/^[\w.@-]{1,64}$/.test(name)) throw cli.wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
+    if (!/^[\w.@-]{1,64}$/.test(name)) throw wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
     const projects = [...new Set(project.map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
     const { keys, createKey } = await openKeys(context, where);
@@ -151,7 +151,7 @@ const addKey = cli.command({
 const listKeys = cli.command({
   words: "serve keys list",
   about: "list the keys, including revoked ones",
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
     const { keys, path } = await openKeys(context, typed);
@@ -170,7 +170,7 @@ const revokeKey = cli.command({
   changes: true,
   about: "revoke a key for every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {
     const { screen, host } = context;
@@ -188,7 +188,7 @@ const revokeKey = cli.command({
 const keys = cli.command({
   words: "serve keys",
   about: "manage the keys for other people; the store contains only digests",
-  above: locationOptions,
+  options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],
 });

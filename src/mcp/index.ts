@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { invalidArguments } from "../failures.ts";
-import type { Host } from "../host.ts";
+import { type Host, waitForAbort } from "../host.ts";
 import * as sdk from "./sdk.ts";
 
 export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
@@ -28,7 +28,7 @@ const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
 /** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments` */
-export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments): void => {
+export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { name, inputSchema } = tool;
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
@@ -39,20 +39,20 @@ export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent
   });
 };
 
-interface ServeOptions {
-  readonly host: Host;
-  readonly tools: readonly Tool[];
-  readonly instructions: string;
+type ServeOptions = Readonly<{
+  host: Host;
+  tools: readonly Tool[];
+  instructions: string;
   /** Escapes control and bidi characters in JSON text, and redacts secrets. */
-  readonly sanitize: (json: string) => string;
-  readonly notice: (sentence: string) => void;
-}
+  sanitize: (json: string) => string;
+  notice: (sentence: string) => void;
+}>;
 
 /** Maximum bytes of a message. A call of a tool has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
-export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
+export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions) => {
   const calls = new Set<ReturnType<Tool["run"]>>();
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -88,8 +88,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     stdin.once("end", () => resolve("stdin")).once("error", () => resolve("stdin"));
     // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
-    signal.addEventListener("abort", () => resolve("cut off"), { once: true });
-    if (signal.aborted) resolve("cut off");
+    void waitForAbort(signal).then(() => resolve("cut off"));
     const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
     const tooLong = new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
     // The transport closes itself only if a message is too long.

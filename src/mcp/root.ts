@@ -1,8 +1,8 @@
 /** The only folder that tools may read. No path or symbolic link leads out of the folder. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
 import { inputChanged } from "../input/index.ts";
 
@@ -11,14 +11,12 @@ export type RootFile = ReturnType<OpenRootFile>;
 
 /** Returns a function that opens a file by a path relative to the root, or by an absolute path below the root. */
 export const openRoot = (typed: string) => {
-  const folder = findFolder(typed);
-  if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
+  const folder = ignoreErrors(() => (statSync(typed).isDirectory() ? realpathSync(typed) : undefined));
+  if (folder === undefined) throw wrongValue("--root", typed, "a readable folder");
   /** @throws Failure `root-file-missing` */
   return (path: string) => {
-    // An absolute path may begin with the typed name of the folder, which may be a link.
-    const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
     try {
-      return openInside(folder, paths.find((each) => isInside(folder, each)) ?? folder);
+      return openInside(folder, resolve(folder, path));
     } catch {
       // All reasons have the same message, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
@@ -27,18 +25,7 @@ export const openRoot = (typed: string) => {
   };
 };
 
-const findFolder = (path: string): string | undefined => {
-  try {
-    return statSync(path).isDirectory() ? realpathSync(path) : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-const isInside = (folder: string, path: string): boolean => {
-  const fromFolder = relative(folder, path);
-  return fromFolder !== "" && fromFolder !== ".." && !fromFolder.startsWith(join("..", sep)) && !isAbsolute(fromFolder);
-};
+const isInside = (folder: string, path: string) => path.startsWith(join(folder, sep));
 
 /** With O_NONBLOCK, opening a pipe does not wait for a writer. */
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

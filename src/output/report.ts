@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
-import { writeFileAtomically, writeForReader, writeUserFile } from "../files.ts";
+import { savePieces, writeUserFile } from "../files.ts";
 import type { TextCleaner } from "./failure.ts";
 import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
@@ -29,9 +29,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
-  const pieces = [text, checksumLine(form, text)];
-  const write = () => writeUserFile(file, () => writeFileAtomically(file, pieces, mode), reportFile);
-  await writeForReader(file, screen.host, write);
+  await savePieces({ file, pieces: [text, checksumLine(form, text)], mode, names: reportFile }, screen.host);
 };
 
 /** Returns the last line of a report file, with which a later run detects changes of the report. */

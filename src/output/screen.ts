@@ -1,6 +1,6 @@
 /** The output of one run: format, colors, and both streams. */
 import { type Problem, toProblemDocument } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue } from "../failures.ts";
+import { contradiction, wrongValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
@@ -26,12 +26,12 @@ export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
 export const parseScreenOptions = (flags: ScreenFlags) => {
   const { json = false, output = json ? "json" : undefined } = flags;
   if (json && output !== "json") {
-    throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json means -o json" });
+    throw contradiction("--json", `-o ${output}`, "--json means -o json");
   }
   const fields = flags.fields?.split(",").map((name) => name.trim());
   if (flags.fields !== undefined && fields?.includes("") === true) {
     const wanted = "names separated by commas, such as id,name";
-    throw invalidOptionValue({ option: "--fields", value: flags.fields, wanted });
+    throw wrongValue("--fields", flags.fields, wanted);
   }
   return {
     format: output,

@@ -1,5 +1,5 @@
 /** Finds the objects in a reply, and values of objects by dotted names. Keeps the spelling of values. */
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
 import * as walk from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -114,13 +114,9 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   // Without columns and objects, any name may be valid.
   if (columns.length === 0 && isEmpty) return name;
   const known = columns.map((column) => column.name);
-  throw invalidOptionValue({
-    option: "--fields",
-    value: name,
-    wanted:
-      known.length === 0
-        ? "the names of keys in the output"
-        : `names of columns: ${known.slice(0, 5).join(", ")}${known.length > 5 ? ", …" : ""}`,
-    suggestion: findNearest(name, known),
-  });
+  const wanted =
+    known.length === 0
+      ? "the names of keys in the output"
+      : `names of columns: ${known.slice(0, 5).join(", ")}${known.length > 5 ? ", …" : ""}`;
+  throw wrongValue("--fields", name, wanted, findNearest(name, known));
 };

@@ -1,7 +1,7 @@
 /** Delivers the groups of complete files, and writes rejected groups to a file. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
@@ -114,7 +114,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
   if (request === undefined) {
     const range = jobs.length === 1 ? "1, because one request is planned" : `a whole number from 1 to ${jobs.length}`;
     const wanted = jobs.length === 0 ? "the number of a planned request, but no request is planned" : range;
-    throw invalidOptionValue({ option: "--body", value: String(body.number), wanted });
+    throw wrongValue("--body", String(body.number), wanted);
   }
   const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression === undefined ? chunks : await compress(chunks, compression))

@@ -5,12 +5,12 @@ import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
-import { describeSystemCode } from "../sentences.ts";
+import { describeSystemCode, toOptionName } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toOptionName, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
+import { toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */
 export const useTargets = {

@@ -1,8 +1,9 @@
 /** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
-import { conflictingOptions } from "../failures.ts";
+import { contradiction } from "../failures.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
+import { toOptionName } from "../sentences.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
 import * as values from "./values.ts";
@@ -60,7 +61,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local selects the profile ${localProfile}`;
-    throw conflictingOptions({ first: "--local", second: `--profile ${profile}`, why });
+    throw contradiction("--local", `--profile ${profile}`, why);
   }
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
   if (local === true) return toProfile(localProfile, { option: "--local" });
@@ -80,7 +81,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (local && urlName !== undefined) {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
-    throw conflictingOptions({ first, second: values.toOptionName(urlName), why: "the local service has its own URL" });
+    throw contradiction(first, toOptionName(urlName), "the local service has its own URL");
   }
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile can have credentials but no settings.
@@ -115,7 +116,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
     value === undefined || value === null || (value === "" && source !== "command line")
       ? undefined
       : { text: toSettingText(value), source, where: { setting: name, ...where } };
-  const typed = resolve(flags[name], "command line", { option: values.toOptionName(name) });
+  const typed = resolve(flags[name], "command line", { option: toOptionName(name) });
   if (typed !== undefined) return typed;
   const environment = values.toVariableName(name);
   const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;

@@ -1,7 +1,7 @@
 /** Asks questions on a terminal. Logs in: reads a key, asks for missing settings, and saves the answers. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { conflictingOptions, interrupted } from "../failures.ts";
+import { contradiction, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
@@ -77,7 +77,7 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
-    throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only calls need a user name" });
+    throw contradiction("--username", `--for ${only}`, "only calls need a user name");
   }
   if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.
@@ -85,7 +85,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local) {
     const why = "the local service makes its own key";
-    throw conflictingOptions({ first: `the profile ${localProfile}`, second: "auth login", why });
+    throw contradiction(`the profile ${localProfile}`, "auth login", why);
   }
   const uses = only === undefined ? credentials.credentialUses : [only];
   const findTargets = (): readonly LoginTarget[] =>

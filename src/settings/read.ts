@@ -7,7 +7,7 @@ import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
-import { inProfile } from "../sentences.ts";
+import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
@@ -53,7 +53,7 @@ export const readSettings = async (given: SettingsSources) => {
     },
     toUrlChange(of: EndpointHost, url: string): string {
       const { name, source } = findUrlSource(layers, values.urlSettingName(of));
-      if (source === "command line") return `${values.toOptionName(name)} ${url}`;
+      if (source === "command line") return `${toOptionName(name)} ${url}`;
       if (source === "environment") return `${values.toVariableName(name)}=${url}`;
       return `\`${inProfile(`rollcall config set ${name} ${url}`, profile)}\``;
     },
@@ -96,7 +96,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`logging to the URL in ${from}, not to --base-url; use ${values.toOptionName(name)} for another URL`);
+  notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
 };
 
 export const setCommand = (name: values.SettingName, profile: string): string =>
@@ -107,7 +107,7 @@ export const settingMissing = (missing: values.SettingName, profile: string, can
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, local } = values.settings[name];
   const ways = [
-    ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
+    ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
     ...(canBeLocal && (local !== undefined || name.endsWith("base_url")) ? ["use the local service with --local"] : []),

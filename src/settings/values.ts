@@ -185,5 +185,4 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
-export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

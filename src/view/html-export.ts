@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { wrongValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import { checkResult } from "../send/index.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
@@ -88,7 +88,7 @@ const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 /** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
-    throw invalidOptionValue({ option: "--html", value: file, wanted: "the name of a file, such as page.html" });
+    throw wrongValue("--html", file, "the name of a file, such as page.html");
   }
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);

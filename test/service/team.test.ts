@@ -257,8 +257,7 @@ describe("the keys of a store", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--")]);
     }
     const { stdout } = await list("keys", "add", "--help");
-    expect(stdout).toMatch(/\nOptions:\n +--project /);
-    expect(stdout).toMatch(/\nOptions of rollcall serve:\n +--data-dir .*\n +--store .*\n\n/);
+    expect(stdout).toMatch(/\nOptions:\n +--project (?:.*\n)+ +--data-dir .*\n +--store .*\n\n/);
   });
 
   it("wait for the database for up to --max-wait", async () => {

@@ -1,5 +1,5 @@
 /** Lists all rules by their public names, and parses how strictly a run applies rules. */
-import { invalidOptionValue } from "../../failures.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
@@ -73,10 +73,7 @@ export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: rea
   const expected = isRuleName(wrong)
     ? "a warning, because errors cannot be silenced"
     : "a rule name, shown in brackets after a warning, such as unknown-role";
-  throw invalidOptionValue({
-    option: "--allow",
-    value: wrong,
-    wanted: present === undefined ? expected : `${present}, the present name of this rule`,
-    suggestion: present ?? (isRuleName(wrong) ? undefined : findNearest(wrong, warningRules)),
-  });
+  const wanted = present === undefined ? expected : `${present}, the present name of this rule`;
+  const near = isRuleName(wrong) ? undefined : findNearest(wrong, warningRules);
+  throw wrongValue("--allow", wrong, wanted, present ?? near);
 };

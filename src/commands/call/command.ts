@@ -25,7 +25,7 @@ const options = {
     full: flag("do not fold long texts on a terminal"),
     "no-content": flag("omit inputs, outputs and other texts"),
   }),
-  ...inGroup("requests", { concurrency: count("requests in flight (default: 8)", { most: 64 }) }),
+  ...inGroup("requests", { concurrency: count("requests in flight (default: 8)", { max: 64 }) }),
 };
 
 export type CallReadOptions = Values<typeof args & typeof options>;

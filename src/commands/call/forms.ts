@@ -1,10 +1,9 @@
 /** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
 import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
@@ -53,7 +52,7 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
-const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
+const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions) => {
   const { as, list, path, summary, noContent } = typed;
   const [first, second] = [
     ...(summary ? ["--summary"] : []),
@@ -70,8 +69,7 @@ const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallRe
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
   const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refusedFormats.includes(format))
-    throw contradiction(first, `-o ${format}`, why).withDetails(list ? { hint } : {});
+  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why, list ? hint : undefined);
 };
 
 const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {
@@ -93,7 +91,7 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
 };
 
-const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
+const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string) =>
   noContent ? traced.omitContent(call, prefix) : call;
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
@@ -165,7 +163,7 @@ const valueForm =
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
   async ({ screen }, { rewardFrom }, { calls, totals }) => {
-    const obstacles: { readonly id: string; readonly why: traced.ConversionObstacle }[] = [];
+    const obstacles: { id: string; why: traced.ConversionObstacle }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, why: converted.why });

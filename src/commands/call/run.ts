@@ -1,11 +1,12 @@
 /** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
+
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, parseCallIds } from "../../calls/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { Failure } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
@@ -26,7 +27,7 @@ const maxReadWaitMs = 15_000;
 /** After this many consecutive failures, the run ends, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
+export const run = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;
   const typedIds = typed.callId.map((word) => word.trim());
@@ -42,7 +43,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined if the run stopped. */
-  const readEnded = async (id: string): Promise<ReadResult | undefined> => {
+  const readEnded = async (id: string) => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (counts.isStopped) return undefined;
       const result = await read(id);
@@ -53,7 +54,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
       await host.sleep(Math.min(leftMs, waitMs), host.signal);
     }
   };
-  const readSelected = async function* (): AsyncGenerator<ReadCall, void> {
+  const readSelected = async function* () {
     const stop = new AbortController();
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
@@ -102,10 +103,10 @@ const exceptionsNote =
 /** Yields the typed ids and, for the first `-`, the ids on stdin. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
-  { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
+  { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },
   stop: AbortSignal,
-): AsyncGenerator<string, void> {
-  const input = async function* (): AsyncGenerator<Uint8Array, void> {
+) {
+  const input = async function* () {
     try {
       const signal = AbortSignal.any([host.signal, stop]);
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
@@ -120,7 +121,7 @@ async function* readCallIds(
   }
 }
 
-async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, void> {
+async function* distinctIds(ids: AsyncIterable<string>) {
   const known = new Set<string>();
   for await (const id of ids) {
     if (!known.has(id)) yield id;
@@ -129,7 +130,7 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
 }
 
 type ReadResult = ReadCall | UnreadableCall;
-type UnreadableCall = { readonly id: string; readonly failure: Failure };
+type UnreadableCall = { id: string; failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
   const client = await openClient(context, settings);
@@ -162,7 +163,7 @@ type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   isStopped: boolean;
 };
 
-const countResult = (counts: Counts, result: ReadResult): void => {
+const countResult = (counts: Counts, result: ReadResult) => {
   counts.requested++;
   if ("failure" in result) counts.failed.push(result);
   else if (isRunning(result.call)) counts.running.push(result.id);
@@ -173,7 +174,7 @@ const countResult = (counts: Counts, result: ReadResult): void => {
 };
 
 /** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string): readonly Failure[] => {
+const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string) => {
   const failure = failed[0]?.failure;
   const areAlike = failed.length === requested && failed.every((one) => one.failure.message === failure?.message);
   if (failure !== undefined && areAlike && failedInARow < maxFailedInARow && failure.code !== "not_found")

@@ -40,7 +40,7 @@ export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0):
   return [eitherId, catalog, ...others, ...modelColumns];
 };
 
-const spellModelId = ({ model }: Row): string => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
+const spellModelId = ({ model }: Row) => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
 
 const warnDays = 30;
 
@@ -51,12 +51,12 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
 
-/** Returns the part of a field's name that its kind of change lacks: `prompt` of `pricing.prompt`. Can be empty. */
-export const formatFactName = (field: string): string =>
+/** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */
+export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
-/** Returns the prices in `--sort` and `--max-price` that need columns, because the interface lacks these prices. */
-export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
+/** Returns the prices in `--sort` and `--max-price` that the interface does not name, so they need more columns. */
+export const listRequestedPrices = (typed: TypedFilter & TypedOrder): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];
     return (prefix !== undefined || catalogs.tokenPrices.has(name)) && !catalogs.namedPrices.has(name) ? [name] : [];

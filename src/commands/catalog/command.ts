@@ -1,7 +1,9 @@
 /** `rollcall catalog`: the public catalogs of models (interface 4.4 and 4.5). */
+
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
+import { wrongValue } from "../../failures.ts";
 import { outputFile, reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
 
@@ -35,7 +37,7 @@ const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sou
 const parsePercent = (word: string, option: string): Decimal => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
   if (percent !== undefined && percent.digits >= 0n) return percent;
-  throw cli.wrongValue(option, word, "a percentage such as 10%");
+  throw wrongValue(option, word, "a percentage such as 10%");
 };
 
 const verifyOptions = {

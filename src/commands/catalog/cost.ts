@@ -1,10 +1,11 @@
 /** `rollcall catalog cost`: the cost of a usage at each model's prices, cheapest first. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { textOf } from "../../contract/replies.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
@@ -13,7 +14,7 @@ import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
 /** @throws Failure `models-missing` after the other models were printed */
-export const run = async (context: Context, typed: TypedCost): Promise<void> => {
+export const run = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
   const typedUsage = parseUsageOptions(typed);
@@ -65,7 +66,7 @@ const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
-const readRecordedUsage = async (context: Context, id: string): Promise<catalogs.Usage> => {
+const readRecordedUsage = async (context: Context, id: string) => {
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const client = await openClient(context, settings);
@@ -76,7 +77,7 @@ const readRecordedUsage = async (context: Context, id: string): Promise<catalogs
   return usage;
 };
 
-const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage): string => {
+const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
   const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;

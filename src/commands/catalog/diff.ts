@@ -1,11 +1,10 @@
 /** Compares catalogs with each other and with their earlier versions: `catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { ReplyList } from "../../contract/replies.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
@@ -13,18 +12,18 @@ import { formatFactName } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
 
-interface ComparedCatalog {
-  readonly catalog: catalogs.CatalogName | null;
-  readonly provider: string | null;
-  readonly file: string | null;
+type ComparedCatalog = Readonly<{
+  catalog: catalogs.CatalogName | null;
+  provider: string | null;
+  file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
-  readonly asOf: number | undefined;
-  readonly models: ReplyList;
-}
+  asOf: number | undefined;
+  models: ReplyList;
+}>;
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 
-export const diff = async (context: Context, typed: TypedDiff): Promise<void> => {
+export const diff = async (context: Context, typed: TypedDiff) => {
   const { screen } = context;
   const { file: files, catalog, since, until } = typed;
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
@@ -51,7 +50,7 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
 const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly Pair[]> => {
   const { screen, host } = context;
   const { catalog, since, until } = typed;
-  const readSide = async (file: string): Promise<ComparedCatalog> => {
+  const readSide = async (file: string) => {
     const models = await catalogs.readCatalogFile(file, host);
     noteNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
@@ -59,7 +58,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const [older, newer] = typed.file;
   if (older !== undefined && newer !== undefined) return [[await readSide(older), await readSide(newer)]];
   const settings = await effectiveSettings(context);
-  const readCurrent = async (name: catalogs.CatalogName): Promise<ComparedCatalog> => {
+  const readCurrent = async (name: catalogs.CatalogName) => {
     return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
   if (older !== undefined && catalog !== undefined) return [[await readSide(older), await readCurrent(catalog)]];
@@ -67,7 +66,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
-  const readPast = (name: catalogs.CatalogName, option: string, time: number): ComparedCatalog => {
+  const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
     const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);
@@ -90,7 +89,7 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
 };
 
 /** Returns the names of both catalogs or files, or their times if the names are equal. */
-const nameSides = (...sides: Pair): readonly string[] => {
+const nameSides = (...sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
@@ -98,15 +97,14 @@ const nameSides = (...sides: Pair): readonly string[] => {
 
 const maxNameLength = 20;
 /** Keeps the end of a long name, because names of files often begin in the same way. */
-const shortenName = (name: string): string =>
-  name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
+const shortenName = (name: string) => (name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`);
 
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 /** @param names of the compared sides; undefined for several pairs */
 export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
   const [from = "", to = ""] = names ?? [];
-  const changeText = ({ change }: ChangeRow): string => {
+  const changeText = ({ change }: ChangeRow) => {
     if (names === undefined) return change;
     return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
   };
@@ -122,13 +120,13 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   };
 };
 
-const formatFact = (field: string | null, value: unknown): string => {
+const formatFact = (field: string | null, value: unknown) => {
   if (value === null) return "";
   if (field?.startsWith("pricing.")) return catalogs.formatPrice(field.slice("pricing.".length), value);
   return Array.isArray(value) ? value.map(catalogs.formatPlain).join(", ") : catalogs.formatPlain(value);
 };
 
-const formatDifference = ({ change, from, to }: ChangeRow): string => {
+const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (Array.isArray(from) || Array.isArray(to)) {
     const [before = [], after = []] = [from, to].map((value) =>
       value === null ? [] : [value].flat().map(catalogs.formatPlain),

@@ -24,7 +24,7 @@ const emptyTexts = {
 };
 
 /** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
-export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows): Promise<void> => {
+export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows) => {
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
   const prices = columnsOf.listRequestedPrices(typed);
@@ -56,13 +56,13 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
 };
 
 /** @throws Failure `model-not-listed` */
-export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
+export const showModel = async (context: Context, typed: TypedShow) => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
     const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
-    throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
+    throw modelNotListed(typed.id, names, catalogs.findNearestId(typed.id, ids));
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
     const columns = columnsOf.rowColumns("all", [...new Set(found.flatMap(listExtraPrices))], host.now());
@@ -79,14 +79,14 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
 
-const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
+const listExtraPrices = ({ entry }: catalogs.CatalogEntry) =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
 const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
   const { entry, raw } = catalogEntry;
   const spelled = readSpelledObject(raw);
   const extra = listExtraPrices(catalogEntry);
-  const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
+  const isNested = (name: string) => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
   const prices = extra.filter((name) => !isNested(name));
   const columns = columnsOf.rowColumns(catalogEntry.catalog, prices, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
@@ -106,7 +106,7 @@ const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: 
 };
 
 /** True if a data center has more than a valid country, so the column of countries does not show everything. */
-const hasMoreThanCountry = (datacenters: unknown): boolean =>
+const hasMoreThanCountry = (datacenters: unknown) =>
   datacenters !== null &&
   !catalogs
     .listDatacenters(datacenters)

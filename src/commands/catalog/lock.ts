@@ -1,8 +1,9 @@
 /** Writes a lock file, and compares catalogs with it: `catalog lock` and `catalog verify`. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -14,7 +15,7 @@ import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
 /** @throws Failure `models-missing`, or as `writeLock`; nothing was written then */
-export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
+export const lock = async (context: Context, typed: TypedLock) => {
   const { screen } = context;
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
@@ -25,10 +26,10 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };
 
-const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
+const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const oldModels = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
-  const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
+  const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
   const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
   const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
@@ -47,7 +48,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
-export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
+export const verify = async (context: Context, typed: TypedVerify) => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const ruleNames = Object.keys(catalogs.lockRules);

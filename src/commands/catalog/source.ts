@@ -1,10 +1,11 @@
 /** Reads the catalogs and models that a command line selects, from the service or the data folder. */
+
 import * as catalogs from "../../catalogs/index.ts";
-import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import { textOf } from "../../contract/replies.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -81,10 +82,10 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 };
 
 /** Formats a time as `2026-10-01 12:00 UTC`. */
-export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]): void => {
+export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]) => {
   const models = listed.map(({ entry }) => entry);
   const unknown = catalogs.findUnknownWord(filter, models);
   if (unknown === undefined) return;
@@ -96,11 +97,11 @@ type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
 /** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
-  const idOf = ({ entry }: catalogs.CatalogEntry): string => textOf(entry.id) ?? "";
+  const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     const matches = isGlob ? catalogs.compilePattern(text) : undefined;
-    const isNamed = (id: string): boolean => id === text || matches?.({ id, name: "" }) === true;
+    const isNamed = (id: string) => id === text || matches?.({ id, name: "" }) === true;
     return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
   const selected = new Set(names.length === 0 ? listed : entriesByName.flat());

@@ -12,7 +12,7 @@ import { closeAtEnd, formatUnreadable, printFacts, printInputNotes, readInputs, 
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
-export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
+export const check = async (context: Context, typed: CheckOptions) => {
   const { screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
@@ -29,7 +29,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
       await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
-  const read = async (options: Partial<Parameters<typeof readInputs>[1]>): Promise<Dataset> => {
+  const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
       // If every input or any file of --against is unreadable, the reports have only the unreadable inputs.
@@ -56,13 +56,13 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
 type Counts = Dataset["problems"]["counts"];
 
 /** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
-const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promise<readonly Problem[]> => {
+const foldWarnings = async (problems: readonly Problem[], counts: Counts) => {
   const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
-  const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });
+  const { shown } = await selectProblems([], { problems: warnings ?? [], counts });
   return [...(errors ?? []), ...shown];
 };
 
-const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult): Promise<void> => {
+const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split, groups, trajectories, unreadable, metrics, problems, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
@@ -80,5 +80,5 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
   await printDistributions(screen, () => collectDistributions(dataset));
 };
 
-const formatReadCount = ({ read, rejected }: CheckResult["groups"]): string =>
+const formatReadCount = ({ read, rejected }: CheckResult["groups"]) =>
   rejected === 0 ? String(read) : `${read}: ${read - rejected} valid, ${rejected} invalid`;

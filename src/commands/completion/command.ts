@@ -1,8 +1,11 @@
 /** `rollcall completion`: the completion scripts of shells. */
-import { choice, command, contradiction, repeated, required, text } from "../../cli/index.ts";
+
+import { choice, command, repeated, required, text } from "../../cli/index.ts";
+import { contradiction } from "../../failures.ts";
 
 export const completion = command({
   words: "completion",
+  group: "more",
   about: "print a completion script for a shell",
   args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
@@ -12,11 +15,10 @@ export const completion = command({
   },
 });
 
-/** `__complete`: the hidden command that the scripts call. */
+/** `__complete`: the command that the scripts call. */
 export const complete = command({
   words: "__complete",
   about: "",
-  hidden: true,
   args: { shell: required(text("")), typed: repeated("") },
   run: async (context, request, program) => await (await import("./run.ts")).printCandidates(context, program, request),
 });

@@ -12,16 +12,16 @@ export const scripts = { bash, zsh, fish, powershell };
 
 /**
  * Prints the line `words` and the candidates, or only the line `files` or `folders`. Prints no error, because an error
- * would break the prompt.
- * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: `:` and the
- * current word (the colon prevents an empty argument), then the words before the current word. powershell: as for zsh,
- * but in base64 and separated by NUL, because PowerShell loses quotes and empty words.
+ * would break the prompt. Each shell passes other arguments in `typed`:
+ * - bash: the line up to the cursor, and the end of the line that bash will replace
+ * - zsh, fish: the current word after `:`, which prevents an empty argument, and then the words before the current word
+ * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (
   context: Context,
   program: cli.Program,
-  { shell, typed }: { readonly shell: string; readonly typed: readonly string[] },
-): Promise<void> => {
+  { shell, typed }: { shell: string; typed: readonly string[] },
+) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
@@ -29,7 +29,7 @@ export const printCandidates = async (
   const found = await Promise.resolve(candidates).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
-  const canType = ({ text }: Candidate): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
+  const canType = ({ text }: Candidate) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
   const lines =
     typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
@@ -103,7 +103,7 @@ const findCandidates = async (
     });
   }
   if (taken.length === 0 && command.verbs.length > 0) {
-    const verbs = cli.visibleVerbs(command).map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
+    const verbs = command.verbs.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
     return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
   }
   const args = Object.entries(command.args);

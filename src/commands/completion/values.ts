@@ -10,14 +10,14 @@ import { rowColumns } from "../catalog/columns.ts";
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
-interface ValueRequest {
-  readonly context: Context;
-  readonly parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
+type ValueRequest = Readonly<{
+  context: Context;
+  parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
-  readonly name: string;
-  readonly kind: Kind<unknown>;
-  readonly typed: string;
-}
+  name: string;
+  kind: Kind<unknown>;
+  typed: string;
+}>;
 
 export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
@@ -85,7 +85,7 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async ({ name: option, parsed }: ValueRequest): Promise<readonly string[]> => {
+const columnNames = async ({ name: option, parsed }: ValueRequest) => {
   const { given } = parsed;
   const { words } = parsed.command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);

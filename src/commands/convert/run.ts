@@ -2,21 +2,21 @@
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";
-import { openDraft, requireUnusedFile, writeForReader, writeUserFile } from "../../files.ts";
+import { requireUnusedFile, savePieces } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
-import { type Dataset, readGroupLines } from "../../groups/index.ts";
+import { readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
-import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
+import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
-export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
+export const convert = async (context: Context, typed: ConvertOptions) => {
   const { screen, host } = context;
   const { out, rejects } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
@@ -24,10 +24,8 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to stdout");
   if (out === "-" && host.terminal.stdout)
     throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
-  const outputs = { "--out ": out, "--receipt ": typed.receipt };
-  const rejectsOutputs = skipsInvalid || rejects !== undefined ? rejectsFiles(rejects, typed.file) : {};
-  requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);
-  for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
+  checkOutputFiles(typed, ["--out ", out]);
+  if (out !== "-") requireUnusedFile(out);
   const settings = await effectiveSettings(context);
   const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
@@ -43,7 +41,9 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
   const redact = screen.safe.verbatimJson;
   const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
-  await writeGroups(context, dataset, out);
+  const lines = readGroupLines(dataset);
+  if (out !== "-") await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
+  else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
     const files = { out, rejects_file: rejectsFile };
@@ -66,23 +66,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
 };
 
-const writeGroups = async ({ host, screen }: Context, dataset: Dataset, file: string): Promise<void> => {
-  if (file === "-") {
-    for await (const piece of readGroupLines(dataset)) await screen.printBytes(piece);
-    return;
-  }
-  await writeForReader(file, host, async () => {
-    const draft = writeUserFile(file, () => openDraft(file, combineModes(dataset.sources)));
-    try {
-      for await (const piece of readGroupLines(dataset)) writeUserFile(file, () => draft.write(piece));
-      writeUserFile(file, () => draft.commit());
-    } finally {
-      draft.discard();
-    }
-  });
-};
-
-const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {
+const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {
   const counts = new Map<string, number>();
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
   const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);

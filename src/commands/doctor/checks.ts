@@ -1,5 +1,6 @@
 /** The checks of `rollcall doctor`: settings, credentials, URLs, ledger and store. */
 import { loadDownloads } from "../../client/index.ts";
+import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
@@ -10,31 +11,26 @@ import * as config from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
-export interface Finding {
+export type Finding = Readonly<{
   /** The name of the check, which stays the same for scripts. */
-  readonly check: string;
-  readonly status: "ok" | "warning" | "error" | "skipped";
-  readonly message: string;
-  readonly fix?: string | undefined;
-  readonly code?: FailureCode;
-  readonly facts?: Facts;
-}
+  check: string;
+  status: "ok" | "warning" | "error" | "skipped";
+  message: string;
+  fix?: string | undefined;
+  code?: FailureCode;
+  facts?: Facts;
+}>;
 
 type Facts = Readonly<Record<string, unknown>> | undefined;
 
-interface CheckContext {
-  readonly context: Context;
-  readonly settings: config.Settings | undefined;
-  readonly isOffline: boolean;
-  readonly silenceMs: number;
-}
+type CheckContext = Readonly<{
+  context: Context;
+  settings: config.Settings | undefined;
+  isOffline: boolean;
+  silenceMs: number;
+}>;
 
 type PendingResults = Promise<readonly Finding[]>;
-
-export const withoutNotices = (context: Context) => {
-  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined };
-  return { ...context, screen };
-};
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
 const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });
@@ -215,7 +211,7 @@ const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sen
 
 const ledgerFinding = (
   state: string,
-  { counts, writers }: { readonly counts: EntryCounts; readonly writers: number },
+  { counts, writers }: { counts: EntryCounts; writers: number },
   ledgerFacts: Facts,
 ): Finding => {
   const parts = ledgerStates.flatMap((one) => {
@@ -234,7 +230,7 @@ const ledgerFinding = (
   return warning("ledger", message, fix, facts);
 };
 
-const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
+const damagedFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
   const { path } = facts;
   const command = formatCommandLine(["mv", path, `${path}.damaged`]);
   const fix = `restore a backup, or move the file away (\`${command}\`) to start with an empty ${check}`;

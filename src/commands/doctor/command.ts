@@ -3,6 +3,7 @@ import { command, flag } from "../../cli/index.ts";
 
 export const doctor = command({
   words: "doctor",
+  group: "more",
   summary: "find problems and print their fixes",
   about:
     "check settings, credentials, URLs, ledger and local store, and print fixes; changes nothing and shows no secret",

@@ -1,6 +1,8 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
+import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure } from "../../failure.ts";
+import { ignoreErrors } from "../../files.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { readSettings } from "../../settings/index.ts";
@@ -11,7 +13,7 @@ import * as checks from "./checks.ts";
 const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
-export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
+export const runDoctor = async (given: Context, { offline }: { offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
@@ -21,14 +23,12 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
   });
 };
 
-const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
+const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // No request is retried. `checkSettings` reports unreadable settings.
   const flags = { ...context.flags, max_wait: "0s" };
-  const reading = readSettings({ ...checks.withoutNotices(context), flags });
-  const settings = await reading.catch(() => undefined);
-  const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
-  const silenceMs = timeoutMs ?? defaultTimeoutMs;
+  const settings = await readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
   const checkContext = { context, settings, isOffline, silenceMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
@@ -56,7 +56,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   return (await Promise.all(results)).flat();
 };
 
-const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {
+const print = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };
@@ -79,7 +79,7 @@ const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
 /** The codes of findings, the most serious first. */
 const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
-const toWorstFailure = (findings: readonly checks.Finding[]): Failure | undefined => {
+const toWorstFailure = (findings: readonly checks.Finding[]) => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;

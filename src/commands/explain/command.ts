@@ -1,6 +1,8 @@
 /** `rollcall explain`: the meaning of a code or a rule. */
-import { command, text, wrongValue } from "../../cli/index.ts";
+
+import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printDocument, printPage, type Section } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
@@ -9,6 +11,7 @@ import type { Topic } from "./topics.ts";
 /** @throws Failure `invalid-option-value` */
 export const explain = command({
   words: "explain",
+  group: "more",
   about: "explain an error code, an exit code or a rule, with an example",
   args: { name: text("a code or a rule, such as usage, 8 or unknown-role; omit it to list all") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],

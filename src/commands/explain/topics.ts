@@ -9,16 +9,16 @@ import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule. JSON lists of topics lack `example`, because it is a function. */
-export interface Topic {
-  readonly name: string;
-  readonly kind: "code" | "rule";
+export type Topic = Readonly<{
+  name: string;
+  kind: "code" | "rule";
   /** The meaning; undefined for a rule whose message is its meaning. */
-  readonly about: string | undefined;
-  readonly code: FailureCode | null;
-  readonly exit_codes: readonly number[];
-  readonly severity: Severity | null;
-  readonly example?: (() => Problem | Promise<Problem>) | undefined;
-}
+  about: string | undefined;
+  code: FailureCode | null;
+  exit_codes: readonly number[];
+  severity: Severity | null;
+  example?: (() => Problem | Promise<Problem>) | undefined;
+}>;
 
 const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   success: "The command did its work, or there was no work.",
@@ -50,7 +50,7 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
 };
 
 /** Returns the example of a rule about trajectories, from data or by checking files in memory. */
-export const exampleProblem = async (name: check.RuleName): Promise<Problem> => {
+export const exampleProblem = async (name: check.RuleName) => {
   const { example } = check.getRule(name);
   if ("data" in example) return check.createProblem(name, example.data, example.location);
   const { files, against, ...readOptions } = example;
@@ -58,8 +58,7 @@ export const exampleProblem = async (name: check.RuleName): Promise<Problem> => 
   if (against !== undefined)
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
   const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
-  const max = Number.POSITIVE_INFINITY;
-  const [problem] = (await selectProblems(dataset.sources, { problems, counts: [], max })).shown;
+  const [problem] = (await selectProblems(dataset.sources, { problems })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };

@@ -1,17 +1,18 @@
 /** Checks the files that a run will write, and writes receipts. */
-import { contradiction } from "../../cli/index.ts";
+
 import type { Context } from "../../context.ts";
-import { identifyFile, writeFileAtomically, writeForReader, writeUserFile } from "../../files.ts";
+import { contradiction } from "../../failures.ts";
+import { identifyFile, requireUnusedFile, savePieces } from "../../files.ts";
 import { type Dataset, listParts } from "../../groups/index.ts";
 import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
-import type { ReportRequest } from "./options.ts";
+import type { InputOptions, ReportRequest } from "./options.ts";
 
 /** Prevents overwritten files and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
-  { report: reports, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
-): void => {
+  { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
+) => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;
   if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to stdout");
@@ -23,13 +24,26 @@ export const checkReportFiles = (
 /** A file, and the text before its name in a message. */
 type FileUse = readonly [text: string, file: string | undefined];
 
-export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
-  const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
-  return file === undefined ? {} : { "--rejects ": file, "the reasons file ": `${file}.reasons` };
+interface TypedOutputs extends Pick<InputOptions, "file" | "onInvalid"> {
+  readonly receipt: string | undefined;
+  readonly rejects: string | undefined;
+  readonly onRefused?: "stop" | "skip" | undefined;
+}
+
+/** Refuses a file that is used twice, and an existing receipt. @throws `conflicting-options`, `output-exists` */
+export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
+  const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
+  const [first = "-"] = inputs;
+  const skips = onInvalid === "skip" || onRefused === "skip";
+  const rejected = rejects ?? (!skips || first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
+  const reasons = rejected && `${rejected}.reasons`;
+  const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons file ": reasons };
+  requireSeparateFiles([...others, ...Object.entries(uses)], inputs);
+  if (receipt !== undefined) requireUnusedFile(receipt);
 };
 
 /** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
-export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
+const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
   const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
   const compared = written.length === 0 ? [] : inputs;
   const uses = new Map(compared.map((file) => [identifyFile(file), `the input ${file}`]));
@@ -42,10 +56,9 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
   }
 };
 
-export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset): Promise<void> => {
+export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
   const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
-  const write = () => writeFileAtomically(file, pieces, combineModes(dataset.sources));
-  await writeForReader(file, host, () => writeUserFile(file, write));
+  await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
 /** The receipt of unconverted input. `leaves` is null, because the values were not counted. */

@@ -1,12 +1,14 @@
 /** Options of commands that read trajectories: selection, formats, strictness and reports. */
+
 import * as cli from "../../cli/index.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Report, reportFormats } from "../../output/index.ts";
 
-const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
+const parseShard = (word: string, option: string): { part: number; of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
-  throw cli.wrongValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
+  throw wrongValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
 export const selectionOptions = cli.inGroup("selection", {
@@ -49,7 +51,7 @@ export type ReportRequest = Pick<Report, "form" | "file">;
 /** A file to write. Refuses `-`, because the result goes to stdout. */
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
-    if (word === "-") throw cli.wrongValue(option, word, "the name of a file (the result goes to stdout)");
+    if (word === "-") throw wrongValue(option, word, "the name of a file (the result goes to stdout)");
     return word;
   });
 
@@ -58,7 +60,7 @@ const parseReport = (word: string, option: string): ReportRequest => {
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return { form, file };
   const wanted = "github or junit, optionally with a file: junit=report.xml";
-  throw cli.wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
+  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
 };
 
 export const reportOption: cli.Kind<readonly ReportRequest[]> = {

@@ -1,7 +1,7 @@
 /** Selects the problems of inputs that people see, folds similar problems, and adds excerpts. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
-import { type Excerpt, Failure, type Problem } from "../../failure.ts";
+import { Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
 import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
@@ -20,10 +20,10 @@ const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => 
 
 export const printWarnings = async (
   { screen }: Context,
-  { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
+  { sources, problems: { counts, errors } }: Dataset,
   { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
-): Promise<void> => {
+) => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(excerptSources(screen, sources), selection);
@@ -53,12 +53,12 @@ export const withExcerpts = async (
 
 export const selectProblems = async (
   sources: readonly Source[],
-  { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
-): Promise<{ readonly shown: readonly Problem[]; readonly hidden: ReadonlyMap<string, number> }> => {
+  { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
+) => {
   const kinds = new Map<string, ProblemKind>();
-  /** The number of kinds of warnings by rule. */
+  /** Number of kinds of warnings, by rule. */
   const kindCounts = new Map<string, number>();
-  /** By rule, the number of problems that `problems` lacks. The rule's first kind includes this number. */
+  /** Number of counted problems that are not in `problems`, by rule. They are added to the rule's first kind. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const { rule, severity } = problem;
@@ -94,16 +94,16 @@ export const selectProblems = async (
 /** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
-/** Returns the rule of a warning about a whole group or trajectory, or else rule, message and the service's field. */
-const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
+/** Problems with equal keys are displayed as one. The key of a warning about a whole group or line is its rule. */
+const foldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
-const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
+const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   const named = problems.slice(0, maxPositions);
-  const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
+  const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
   const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
   return named.flatMap((problem) => {
     const { file, line, column } = problem;
@@ -115,10 +115,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem): readonly
 /** Bytes to read before and after a position: more than a terminal is wide and most secrets are long. */
 const windowBytes = 6 * 1024;
 
-const readExcerpt = async (
-  sources: readonly Source[],
-  { rule, file = "", offset, line }: Problem,
-): Promise<Excerpt | undefined> => {
+const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
   const bytes = getRuleSubject(rule) === "whole" ? undefined : findText(sources, file);
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);

@@ -1,9 +1,10 @@
 /** Reads inputs for `log`, `check`, `convert`, `view` and `ledger`, and prints notices about them. */
+
 import { parseStrictness } from "../../check/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { roundForDisplay } from "../../decimal.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
@@ -23,11 +24,27 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
   readonly onFetched?: RemoteAccess["onFetched"];
 }
 
-/** Validates the options of inputs, then returns the function that reads the inputs. @throws Failure of the options */
-export const prepareInputs = async (
+/** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
+export const readInputs = async (
+  context: Context,
+  { label, ...request }: InputsRequest & { readonly label?: string },
+) => {
+  if (label === undefined) return await readSelected(context, request);
+  const { update, stop } = context.screen.startProgress(label);
+  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
+    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
+    onFetched: ({ bytes, of }) => {
+      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
+      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
+    },
+  };
+  return await readSelected(context, { ...callbacks, ...request }).finally(stop);
+};
+
+const readSelected = async (
   context: Context,
   { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
-): Promise<() => Promise<Dataset>> => {
+) => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
   if (where !== undefined) await checkFilter(where);
@@ -47,50 +64,30 @@ export const prepareInputs = async (
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
-  return async () => {
-    const dataset = await readDataset(options);
-    const { repeatedFiles = [] } = dataset;
-    const files = pluralize(repeatedFiles.length, "repeated file");
-    if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
-    if (!isFiltered) return dataset;
-    try {
-      const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
-      for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
-        if (trajectories + groups === 0) continue;
-        const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
-        screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
-      }
-      return filtered;
-    } catch (thrown) {
-      await dataset.close();
-      throw thrown;
+  const dataset = await readDataset(options);
+  const { repeatedFiles = [] } = dataset;
+  const files = pluralize(repeatedFiles.length, "repeated file");
+  if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
+  if (!isFiltered) return dataset;
+  try {
+    const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
+    for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
+      if (trajectories + groups === 0) continue;
+      const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
+      screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
     }
-  };
+    return filtered;
+  } catch (thrown) {
+    await dataset.close();
+    throw thrown;
+  }
 };
 
-/** Reads inputs. Shows progress if a label is given. @throws Failure as `prepareInputs`, and of reading */
-export const readInputs = async (
-  context: Context,
-  { label, ...readOptions }: InputsRequest & { readonly label?: string },
-): Promise<Dataset> => {
-  if (label === undefined) return await (await prepareInputs(context, readOptions))();
-  const { update, stop } = context.screen.startProgress(label);
-  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
-    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes, of }) => {
-      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
-      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
-    },
-  };
-  const read = prepareInputs(context, { ...callbacks, ...readOptions });
-  return await read.then(async (start) => await start()).finally(stop);
-};
-
-export const formatPercent = (label: string, bytes: number, of: number): string =>
+export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Closes a dataset at the end of the run. If the run fails, its problems get excerpts of the sources. */
-export const closeAtEnd = (context: Context, dataset: Dataset): void => {
+export const closeAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);
 };
@@ -102,7 +99,7 @@ const parsePath = (path: string | undefined): (string | number)[] | undefined =>
 
 const parseFormatOptions = async (
   typed: InputOptions,
-  { hasReceipt, host }: { readonly hasReceipt: boolean; readonly host: Host },
+  { hasReceipt, host }: { hasReceipt: boolean; host: Host },
 ): Promise<ReadOptions["foreign"]> => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
@@ -123,7 +120,7 @@ const parseFormatOptions = async (
 const maxNames = 3;
 
 /** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
-export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions): void => {
+export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
   const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
@@ -151,27 +148,23 @@ export type Fact = Readonly<{ name: string; value: string | number }>;
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-export const formatUnreadable = (lines: number): string =>
-  lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
+export const formatUnreadable = (lines: number) => (lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`);
 
-interface ResultPage {
-  readonly facts: readonly Fact[];
-  readonly metrics?: Readonly<Record<string, number>>;
-  readonly metricsScope?: string | undefined;
-  readonly next?: readonly Fact[];
-}
+type ResultPage = Readonly<{
+  facts: readonly Fact[];
+  metrics?: Readonly<Record<string, number>>;
+  metricsScope?: string | undefined;
+  next?: readonly Fact[];
+}>;
 
 const factColumns = { name: 0, value: 0 };
 
 /** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
-export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
+export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };
 
-export const printFacts = async (
-  screen: Screen,
-  { facts, metrics = {}, metricsScope, next = [] }: ResultPage,
-): Promise<void> => {
+export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
   if (screen.format !== "table") {
     const rows = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
     return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });

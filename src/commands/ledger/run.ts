@@ -1,8 +1,9 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { contradiction } from "../../cli/index.ts";
+
 import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
+import { contradiction } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
@@ -17,7 +18,7 @@ import { printObjects } from "../lists/object-list.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
-export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
+export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
   if (typed.file.length > 0) {
     const { counts, entries } = await compareFiles(context, typed, { perScope: true });
@@ -35,7 +36,7 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
 };
 
 /** @throws Failure `option-missing`; `no-such-request` before any change */
-export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
+export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
@@ -51,7 +52,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
-export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
+export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
   const { counts, isInvalid, problems, problemCounts, files } = verification;
@@ -83,7 +84,7 @@ const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "
 const maxListed = 10;
 
 /** Deletes requests with a known outcome, if confirmed. @throws Failure `ledger-filter-missing`, `not-confirmed` */
-export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
+export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
@@ -106,7 +107,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
-export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
+export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { limit, since, until, allDestinations } = typed;
   const [fromMs, toMs = Number.POSITIVE_INFINITY] = [since, until].map((time) => time?.(context.host.now()));
   if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "--until is not after --since");
@@ -136,7 +137,7 @@ const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
   { entries, groups }: { entries: readonly ledgers.Entry[]; groups: ledgers.Verification["counts"] | null },
-): Promise<void> => {
+) => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
     const { model: model_id, split, batch, destination, account } = entry.scope;
@@ -184,13 +185,13 @@ const printEntries = async (
   });
 };
 
-const toIsoTime = (ms: number): string => new Date(ms).toISOString();
+const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
 /** Opens the ledger until the end of the run. The result has no `ledger` if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
-  { toRead, settings: readSettings }: { readonly toRead: boolean; readonly settings?: Settings },
+  { toRead, settings: readSettings }: { toRead: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
   const settings = readSettings ?? (await effectiveSettings(context));
@@ -219,7 +220,7 @@ const openLedger = async (
     ledger,
     filter: { ...filter, matchesScope },
     otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
-    entriesOf: async (of: ledgers.EntryFilter): Promise<readonly ledgers.Entry[]> => {
+    entriesOf: async (of: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
       return entries;
@@ -231,7 +232,7 @@ const compareFiles = async (
   context: Context,
   typed: FileOptions,
   scopes: Parameters<typeof ledgers.verifyDataset>[2],
-): Promise<ledgers.Verification> => {
+) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeAtEnd(context, dataset);

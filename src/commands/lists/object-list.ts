@@ -22,8 +22,8 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,
-  { member, columns }: { readonly member: Member; readonly columns: KeyColumns<Document[Member][number]> },
-): Promise<void> => {
+  { member, columns }: { member: Member; columns: KeyColumns<Document[Member][number]> },
+) => {
   const wire = { bytes: Buffer.from(JSON.stringify(document)), member };
   await printList(screen, { columns: keyColumns(columns), rows: document[member], wire });
 };

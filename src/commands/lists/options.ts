@@ -1,22 +1,24 @@
 /** Options of commands that print lists. Parses times, durations and numbers of tokens. */
+
 import type { RelativeTime } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
+import { wrongValue } from "../../failures.ts";
 
 const dayMs = 86_400_000;
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
-const parseDurationMs = (value: string): number | undefined => {
+const parseDurationMs = (value: string) => {
   const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(digits) * factor;
 };
 
 /** A duration such as `7d`, in milliseconds. */
-export const durationOption = (about: string): cli.Kind<number | undefined> =>
+export const durationOption = (about: string) =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
-    if (ms === undefined) throw cli.wrongValue(option, word, "a duration such as 30m, 12h or 7d");
+    if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
     return ms;
   });
 
@@ -28,11 +30,10 @@ const parseTime = (word: string, option: string, spanText = "an age such as 12h 
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw cli.wrongValue(option, word, `today, yesterday, ${spanText}, or a date such as 2026-01-31 (UTC)`);
+  throw wrongValue(option, word, `today, yesterday, ${spanText}, or a date such as 2026-01-31 (UTC)`);
 };
 
-export const timeOption = (about: string, placeholder = "time"): cli.Kind<RelativeTime | undefined> =>
-  cli.custom(about, placeholder, parseTime);
+export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
 
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
@@ -41,11 +42,11 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-export const countOption = (about: string, placeholder = "n"): cli.Kind<number | undefined> =>
+export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
-    if (factor === undefined) throw cli.wrongValue(option, word, "a number such as 131072, 128k or 1M");
+    if (factor === undefined) throw wrongValue(option, word, "a number such as 131072, 128k or 1M");
     return Number(digits) * factor;
   });
 
@@ -64,7 +65,7 @@ const parsedList = <Item>(
 
 const wordsOption = (about: string, placeholder = "name") =>
   parsedList(about, placeholder, (word, option, all) => {
-    if (word === "") throw cli.wrongValue(option, all.join(","), "words separated by commas");
+    if (word === "") throw wrongValue(option, all.join(","), "words separated by commas");
     return word;
   });
 
@@ -72,7 +73,7 @@ const pricesOption = (about: string) =>
   parsedList(about, "prices", (item, option) => {
     const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
     const price = parseDecimal(amount);
-    if (price === undefined || price.digits < 0n) throw cli.wrongValue(option, item, wantedPrices);
+    if (price === undefined || price.digits < 0n) throw wrongValue(option, item, wantedPrices);
     return [name, amount] as const;
   });
 
@@ -104,7 +105,7 @@ export const filterOptions = cli.inGroup("filters", {
   "created-since": timeOption("models created since a date or age, such as 90d", "when"),
 });
 
-export const limitOption = cli.count("only the first n entries", { wanted: "a whole number of at least 1" });
+export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
   sort: cli.list("columns to sort by; -column for descending order", "columns"),
   limit: limitOption,

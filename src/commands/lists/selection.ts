@@ -1,6 +1,6 @@
 /** Sorts the rows of a list by its columns, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
-import { invalidOptionValue } from "../../failures.ts";
+import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, formatPlainValue, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -8,7 +8,7 @@ import { pluralize } from "../../sentences.ts";
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
 /** Parses `--sort <columns>`. `-column` means descending order. @throws Failure `invalid-option-value` */
-export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
+export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]) =>
   typed.map((value) => {
     const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
     const column = findColumn(name, columns);
@@ -17,15 +17,15 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     const near = findNearest(name, names);
     const wanted = `a column (with - in front for descending order): ${names.join(", ")}`;
     const suggestion = near === undefined ? undefined : `${sign}${near}`;
-    throw invalidOptionValue({ option: "--sort", value, wanted, suggestion });
+    throw wrongValue("--sort", value, wanted, suggestion);
   });
 
-/** Ranks columns for a narrow terminal, which keeps columns of filters, and omits columns of `--sort` last. */
+/** A narrow terminal omits columns of high rank. Columns of filters get rank 0, columns of `--sort` at most 1. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
   filtered: readonly string[] = [],
-): readonly Column<Row>[] => {
+) => {
   const sorted = order.map(({ column }) => column.name);
   return columns.map((column) => {
     const max = filtered.includes(column.name) ? 0 : sorted.includes(column.name) ? 1 : column.rank;
@@ -33,7 +33,7 @@ export const rankColumns = <Row>(
   });
 };
 
-export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]): readonly Row[] =>
+export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
   rows
     .map((row) => ({ row, keys: order.map(({ column }) => toKey(column.value(row), column.align)) }))
     .sort((a, b) => {
@@ -46,26 +46,19 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     .map(({ row }) => row);
 
 /** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
+type Key = Decimal | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
-  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
-  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+  const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
+  const number = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
-    return { value: number, exact: parseDecimal(String(value).trim()) };
+  if (number !== undefined && (align !== "decimal" || number.digits >= 0n)) return number;
   return formatPlainValue(value).toLowerCase();
 };
 
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
-const compareKeys = (a: Key, b: Key, direction: number): number => {
-  if (typeof a !== "string" && typeof b !== "string") {
-    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-    // Prices can have more digits than a double.
-    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
-  }
-  const rank = (key: Key): number => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
+const compareKeys = (a: Key, b: Key, direction: number) => {
+  if (typeof a !== "string" && typeof b !== "string") return direction * compareDecimals(a, b);
+  const rank = (key: Key) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
@@ -74,7 +67,7 @@ type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"
   readonly pattern: string | undefined;
 };
 
-export const noteSelection = ({ notice }: Screen, selection: Selection): void => {
+export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   const { of, matching, shown, noun, emptyText, pattern } = selection;
   if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
   if (of === 0) notice(emptyText);
@@ -84,6 +77,6 @@ export const noteSelection = ({ notice }: Screen, selection: Selection): void =>
     );
 };
 
-export const noteNulls = ({ notice }: Screen, { nulls }: { readonly nulls: number }, where: string): void => {
+export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string) => {
   if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
 };

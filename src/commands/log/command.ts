@@ -20,7 +20,7 @@ const options = {
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {
-    body: cli.count("write the n-th request body of a dry run to stdout", { most: 1_000_000 }),
+    body: cli.count("write the n-th request body of a dry run to stdout", { max: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
     "max-request-size": cli.text(
@@ -28,7 +28,7 @@ const options = {
       "size",
     ),
     "one-request": cli.flag("fail if the input does not fit into one request"),
-    concurrency: cli.count("requests in flight (default: 1)", { most: 64 }),
+    concurrency: cli.count("requests in flight (default: 1)", { max: 64 }),
     compress: cli.choice(
       "compression of requests: gzip, zstd or none (default: none)",
       ["none", "gzip", "zstd"],
@@ -71,7 +71,7 @@ const options = {
     },
     ...cli.needing("follow", {
       every: cli.text(`send complete groups at least this often (default: ${inputs.followDefaults.every})`, "duration"),
-      "group-size": cli.count("number of trajectories in a complete group", { most: 1_000_000 }),
+      "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
       "group-idle": cli.text(
         `treat a group as complete after this long without new trajectories (default: ${inputs.followDefaults.groupIdle})`,
         "duration",

@@ -1,18 +1,18 @@
 /** Prints the progress, the result and the next command of `log`. */
 import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
-import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
+import { isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
+import { formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
-export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
@@ -33,7 +33,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget): string => {
+const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -60,14 +60,14 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]): string => {
+const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]) => {
   if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
   const text = Buffer.from(body).toString("utf8");
   const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
   return `{"status":${status},"body":${json}}`;
 };
 
-const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] => {
+const resultFacts = ({ settings }: LogRun, result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
@@ -80,7 +80,7 @@ const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] =
   });
 };
 
-const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
+const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]) => {
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
@@ -90,7 +90,7 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
 
 const maxPlanned = 20;
 
-const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact[] => {
+const plannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
   const left = planned.length - maxPlanned;
@@ -104,10 +104,7 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact
   return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
-const nextCommandFacts = (
-  { context: { flags }, settings }: LogRun,
-  { sent: { firstCall } }: LogResult,
-): readonly Fact[] => {
+const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const options = toOptionArgs({ project: flags.project });
   return toFacts({
@@ -116,12 +113,12 @@ const nextCommandFacts = (
 };
 
 /** Returns the options with which another command finds the run's ledger and service. */
-export const listLedgerArgs = ({ context, typed, ledger }: Pick<LogRun, "context" | "typed" | "ledger">) => [
+export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...serviceArgs(context.flags),
 ];
 
-export const withNextCommand = (run: LogRun, result: LogResult): Failure | undefined => {
+export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { context, typed } = run;
   const { host } = context;
@@ -142,12 +139,12 @@ export const withNextCommand = (run: LogRun, result: LogResult): Failure | undef
   return failure?.retryable === true ? rerun() : failure;
 };
 
-const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags): readonly string[] =>
-  toOptionArgs({ local, profile, baseUrl: base_url, logBaseUrl: log_base_url, insecureHttp: insecure_http });
+const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
-  ({ requests, of, change }: SendProgress): void => {
+  ({ requests, of, change }: SendProgress) => {
     if (change === undefined) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");

@@ -1,12 +1,12 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
+
 import { parseStrictness } from "../../check/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
-import { conflictingOptions } from "../../failures.ts";
-import { checkDatabaseMode, requireUnusedFile } from "../../files.ts";
+import { contradiction, wrongValue } from "../../failures.ts";
+import { checkDatabaseMode } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { isRolloutFile } from "../../input/index.ts";
@@ -18,14 +18,14 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
-import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
+import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
 
-export const log = async (context: Context, typed: LogOptions): Promise<void> => {
+export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);
   await (run.follow === undefined ? logFiles(run) : logFollowed(run, run.follow));
 };
@@ -33,7 +33,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
 export type LogRun = Awaited<ReturnType<typeof openRun>>;
 
 const openRun = async (context: Context, typed: LogOptions) => {
-  const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
+  const { split, batch, maxRequestSize, modelId, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
@@ -42,10 +42,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
-  const skips = typed.onInvalid === "skip" || typed.onRefused === "skip";
-  const rejects = skips || typed.rejects !== undefined ? rejectsFiles(typed.rejects, typed.file) : {};
-  requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
-  if (receipt !== undefined) requireUnusedFile(receipt);
+  checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
@@ -57,7 +54,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   return { context, settings, typed, follow, ledger, meter, compress, printsEvents };
 };
 
-const logFiles = async (run: LogRun): Promise<void> => {
+const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
   const { receipt, body: number } = typed;
@@ -77,7 +74,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   await finishRun(run, dataset, result);
 };
 
-const readFiles = async (run: LogRun): Promise<Dataset> => {
+const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
@@ -100,7 +97,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
   }
 };
 
-const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> => {
+const logFollowed = async (run: LogRun, follow: FollowSettings) => {
   const { context, settings, typed, meter } = run;
   const { groupBy, strict, allow } = typed;
   const split = settings.get("split");
@@ -129,7 +126,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult): Promise<void> => {
+const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) => {
   const { context, typed } = run;
   await printWarnings(context, dataset, typed, result.warnings);
   if (typed.body === undefined) {
@@ -146,7 +143,7 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult):
 
 const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
-const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> => {
+const printOutcome = async (run: LogRun, result: send.LogResult) => {
   if (result.failure !== undefined && !codesWithResult.has(result.failure.code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
@@ -218,7 +215,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (from !== "auto" && from !== "rollcall") {
     const why = "--follow reads only rollcall's format";
     const hint = "run without --follow when the file is complete, or write rollcall's format";
-    throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
+    throw contradiction("--follow", `--from ${from}`, why, hint);
   }
   const [file, ...others] = typed.file;
   const second = others.length > 0 ? "several files" : "standard input";
@@ -228,7 +225,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };
 
-const parseDurationOption = (option: string, value: string): number => {
+const parseDurationOption = (option: string, value: string) => {
   const parsed = parseDuration(value);
   if (typeof parsed === "number") return parsed;
   throw wrongValue(option, value, parsed.wanted, parsed.suggestion);

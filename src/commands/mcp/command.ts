@@ -10,6 +10,7 @@ export type McpOptions = Values<typeof options>;
 
 export const mcp = command({
   words: "mcp",
+  group: "more",
   summary: "serve read-only tools to an agent",
   about:
     "serve read-only tools to an agent over stdin and stdout (Model Context Protocol): models, catalog, call_read; with --root also check",

@@ -11,7 +11,7 @@ import * as mcp from "../../mcp/index.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
 
-export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
+export const serve = async (given: Context, { root, content }: McpOptions, program: Program) => {
   const openFile = root === undefined ? undefined : mcp.openRoot(root);
   await runInContext(given, async (context) => {
     const { host, screen } = context;
@@ -31,12 +31,12 @@ const instructions =
   "If a tool fails, it returns {error: {code, message, hint, retryable}}. A shortened text ends with the omitted length. " +
   "next_offset is the offset of the next page.";
 
-interface Server {
-  readonly context: Context;
-  readonly program: Program;
-  readonly openFile: mcp.OpenRootFile | undefined;
-  readonly hasContent: boolean;
-}
+type Server = Readonly<{
+  context: Context;
+  program: Program;
+  openFile: mcp.OpenRootFile | undefined;
+  hasContent: boolean;
+}>;
 
 type VerbResult = Awaited<ReturnType<typeof runVerb>>;
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
@@ -114,7 +114,7 @@ const paging: Schemas = {
   max_characters: integer(100, 20_000, "maximum length of a text (default: 2000)"),
 };
 
-const toParameterName = (name: string): string => name.replaceAll("-", "_");
+const toParameterName = (name: string) => name.replaceAll("-", "_");
 
 /** Ids, names and paths are shorter than the maximum. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
@@ -133,7 +133,7 @@ const toSchema = (
 };
 
 /** Joins option and value with `=`, so that no value is parsed as an option. */
-const toOptionArgs = (name: string, value: unknown): readonly string[] =>
+const toOptionArgs = (name: string, value: unknown) =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: (typeof offers)[number], server: Server): Promise<mcp.Tool> => {
@@ -147,8 +147,8 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
   const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
   const optionPattern = new RegExp(`--(${options.map(([key]) => key).join("|")})(?![\\w-])`, "g");
-  const toToolText = (text: string): string => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
-  const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
+  const toToolText = (text: string) => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
+  const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));
   const choice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
   // The protocol uses stdin, so arguments cannot default to stdin.
@@ -219,7 +219,7 @@ type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "m
 const maxPageLength = 60_000;
 
 /** Formats a JSON object with one page of its list, `total` and `next_offset`. Long values are shortened. */
-export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest): string => {
+export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest) => {
   const parts = parseRawJson(document).members.flatMap(({ key, value }) => {
     const name = JSON.stringify(key);
     if (key !== listKey || value.kind !== "list") return [`${name}:${formatFitting(value, maxTextLength)}`];
@@ -246,7 +246,7 @@ const boundsFromWidest: readonly Bounds[] = [
   { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
 ];
 
-const formatFitting = (value: RawJson, maxTextLength: number): string => {
+const formatFitting = (value: RawJson, maxTextLength: number) => {
   let text = "";
   for (const bounds of boundsFromWidest) {
     text = formatBounded(value, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
@@ -275,7 +275,7 @@ const formatBounded = (value: RawJson, bounds: Bounds): string => {
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-const formatText = (text: string, max: number): string =>
+const formatText = (text: string, max: number) =>
   JSON.stringify(text.length <= max ? text : `${text.slice(0, max)}… [${text.length - max} characters omitted]`);
 
-const formatOmission = (what: string): string => JSON.stringify(`… [${what} omitted]`);
+const formatOmission = (what: string) => JSON.stringify(`… [${what} omitted]`);

@@ -3,7 +3,7 @@ import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listModels as endpoint } from "../../contract/models.ts";
-import { type ReplyList, textOf } from "../../contract/replies.ts";
+import { textOf } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { TypedOrder } from "../lists/options.ts";
@@ -11,7 +11,7 @@ import { noteNulls, noteSelection, parseOrder, rankColumns, sortRows } from "../
 
 type TypedModels = TypedOrder & { readonly pattern: string | undefined };
 
-export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels): Promise<void> => {
+export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels) => {
   const { screen } = context;
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
@@ -29,7 +29,7 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
 
-export const readModels = async (context: Context, settings: Settings): Promise<ReplyList> => {
+export const readModels = async (context: Context, settings: Settings) => {
   const client = await openClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
   if (models.hasMore) context.screen.notice("these models are only the first page of the service's list (has_more)");

@@ -1,6 +1,6 @@
 /** `rollcall schema`: the JSON Schemas of `--json` output. */
-import { command, flag, repeated, wrongValue } from "../../cli/index.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { command, flag, repeated } from "../../cli/index.ts";
+import { requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
@@ -8,6 +8,7 @@ import { printObjects } from "../lists/object-list.ts";
 /** @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
+  group: "more",
   summary: "print the JSON Schema of --json output",
   about: "print the JSON Schema of a command's --json output",
   args: { command: repeated("a command, or error, problem, rejected or event; omit it to list all") },

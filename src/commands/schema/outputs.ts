@@ -1,10 +1,11 @@
 /** All outputs of `--json` with their JSON Schemas. trajectories.ts has the schemas of trajectories and the ledger. */
+
 import * as z from "zod/mini";
-import { wrongValue } from "../../cli/index.ts";
 import { Call } from "../../contract/call.ts";
 import { CatalogModel } from "../../contract/catalog.ts";
 import { InferenceModel } from "../../contract/models.ts";
 import { exitCodes } from "../../failure.ts";
+import { wrongValue } from "../../failures.ts";
 import { isObject } from "../../json/walk.ts";
 import { findNearest } from "../../nearest.ts";
 import * as s from "./shape.ts";
@@ -317,7 +318,7 @@ export const outputs = Object.entries(documents).map(([name, [about, schema, lin
 export type Output = (typeof outputs)[number];
 
 /** Refuses fields that the document of a command cannot have. @throws Failure `invalid-option-value` */
-export const checkFields = (command: string, fields: readonly string[]): void => {
+export const checkFields = (command: string, fields: readonly string[]) => {
   const output = outputs.find(({ name }) => name === command);
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
   const known = isObject(properties) ? Object.keys(properties) : [];

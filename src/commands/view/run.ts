@@ -1,8 +1,7 @@
 /** Runs `rollcall view`: serves a page of inputs or logged groups, or writes the page to a file. */
-import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { contradiction, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
@@ -12,11 +11,11 @@ import { openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../inputs/read.ts";
+import { closeAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
-export const view = async (context: Context, typed: ViewOptions): Promise<void> => {
+export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
@@ -24,7 +23,7 @@ export const view = async (context: Context, typed: ViewOptions): Promise<void> 
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
 
-const writePage = async (context: Context, typed: ViewOptions, file: string): Promise<void> => {
+const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
   const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
@@ -60,7 +59,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
 /** Delay before the browser opens, so that an unreadable input fails first. */
 const openDelayMs = 200;
 
-const servePage = async (context: Context, typed: ViewOptions): Promise<void> => {
+const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
@@ -111,15 +110,14 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   if (files.length === 0 && (flags.local || flags.profile === "local"))
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
-  const read = await prepareInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
-    onProgress: ({ bytes, of }) => onRead(bytes, of),
-    onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
-  });
   return async () => {
     // The detector is created before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
-    const dataset = await read();
+    const dataset = await readInputs(context, {
+      ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
+      onProgress: ({ bytes, of }) => onRead(bytes, of),
+      onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
+    });
     printInputNotes(context, dataset, typed);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
