@@ -7,7 +7,6 @@ import {
   type DatabaseSchema,
   examineFile,
   openDatabase,
-  type Statement,
 } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
@@ -62,9 +61,6 @@ const ledgerSchema: DatabaseSchema = {
 /** Methods throw the same failures as `Database`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
-/** The requests of one scope. Only a run that holds the scope may write requests. */
-export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
-
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
   location: DatabaseLocation,
@@ -99,8 +95,6 @@ const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
-const maxForgottenPerStatement = 500;
-
 const makeLedger = (
   database: Database,
   { created, writer, now }: { created: boolean; writer: Writer; now: (() => number) | undefined },
@@ -116,8 +110,9 @@ const makeLedger = (
     counts: entries.toCounts(await database.query(entries.countsSql)),
     writers: await writer.countRuns(),
   }),
-  scope: async (scope: entries.LedgerScope) => await openScope(database, { scope, writer }),
+  scope: (scope: entries.LedgerScope) => openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
+  recover: writer.recover,
   readOtherLeaseMs: writer.readOtherLeaseMs,
   writtenFiles: openWrittenFiles(database),
   entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
@@ -133,16 +128,12 @@ const makeLedger = (
     const rows: number[] = [];
     for await (const { id, state } of entries.selectEntries(database, filter))
       if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
-    const statements: Statement[] = [];
-    for (let from = 0; from < rows.length; from += maxForgottenPerStatement) {
-      const chunk = rows.slice(from, from + maxForgottenPerStatement);
-      const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
-        AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
-      statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
-    }
-    const results = await database.transact(statements);
-    return results.reduce((count, forgotten) => count + forgotten.length, 0);
+    if (rows.length === 0) return 0;
+    const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
+      AND state NOT IN ('trying', 'unknown') RETURNING id`;
+    // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
+    const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
+    return forgotten?.length ?? 0;
   },
   close: async (): Promise<void> => await database.close(writer.end),
 });
@@ -157,29 +148,20 @@ const openWrittenFiles = (database: Database): WrittenFiles => ({
   },
 });
 
-const openScope = async (database: Database, { scope, writer }: { scope: entries.LedgerScope; writer: Writer }) => {
-  const { destination, account, model, split, batch } = scope;
-  const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
-  let knownRow: number | undefined;
-  const findRow = async (): Promise<number | undefined> => {
-    knownRow ??= (await database.query(findScopeSql, values))[0]?.integer("id");
-    return knownRow;
-  };
+/** Reads and writes the requests of one scope. Only a run that holds the scope may write requests. */
+const openScope = (database: Database, { scope, writer }: { scope: entries.LedgerScope; writer: Writer }) => {
+  const { destination, account } = scope;
+  const values = entries.toScopeValues(scope);
+  let row: number | undefined;
   return {
-    destinationFacts: await readFacts(database, [destination, account]),
-    async recover(): Promise<void> {
-      const row = await findRow();
-      if (row !== undefined) await writer.recover(row);
-    },
+    readFacts: async () => await readFacts(database, [destination, account]),
     /** Yields the requests of the scope, oldest first. @param from the smallest row id */
-    async *entries(from = 0): AsyncGenerator<entries.Entry, void> {
-      const row = await findRow();
-      if (row === undefined) return;
-      yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
-    },
+    entries: (from = 0): AsyncIterable<entries.Entry> =>
+      entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values: [...values, from] }),
     /** Returns the request's id, or the dedup keys of groups that other runs claim. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
-      const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
+      const statements = [makeScopeSql, findScopeSql].map((sql) => ({ sql, values }));
+      row ??= (await database.transact(statements))[1]?.[0]?.integer("id") ?? 0;
       const recorded = await writer.recordRequest(row, entry);
       return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
     },
@@ -193,11 +175,10 @@ const openScope = async (database: Database, { scope, writer }: { scope: entries
   };
 };
 
-const findScopeSql = `SELECT id FROM rollcall.scope
-  WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
-
 const makeScopeSql = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (${entries.scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
+  ON CONFLICT DO NOTHING`;
+
+const findScopeSql = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)

@@ -3,7 +3,7 @@ import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
-import type { DestinationFacts, ScopeLedger } from "./ledger.ts";
+import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
@@ -53,7 +53,7 @@ export const openRunLedger = async (
   // A deliberate second logging needs other keys. Without a ledger, each logging is deliberate.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
-  let scopeLedger: ScopeLedger | undefined;
+  const scopeLedger = ledger?.scope(scope);
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   let lock: Lock | undefined;
   const ownRequests = new Set<string>();
@@ -61,9 +61,8 @@ export const openRunLedger = async (
   let changedFrom = 0;
   let revision = 0;
 
-  const readScope = async (): Promise<void> => {
-    scopeLedger = await ledger?.scope(scope);
-    destinationFacts = scopeLedger?.destinationFacts ?? destinationFacts;
+  const readFacts = async (): Promise<void> => {
+    destinationFacts = (await scopeLedger?.readFacts()) ?? destinationFacts;
   };
   const saveFacts = async (facts: DestinationFacts): Promise<void> => {
     destinationFacts = facts;
@@ -100,8 +99,8 @@ export const openRunLedger = async (
       const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
       if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
-      await readScope();
-      await scopeLedger?.recover();
+      await readFacts();
+      await ledger.recover(scope);
     },
     release,
     async hasChanged(): Promise<boolean> {
@@ -112,7 +111,7 @@ export const openRunLedger = async (
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
     async *entries(): AsyncGenerator<Entry, void> {
       const isHeld = lock !== undefined;
-      if (!isHeld) await readScope();
+      if (!isHeld) await readFacts();
       let last = changedFrom - 1;
       let firstOpen: number | undefined;
       for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
@@ -145,7 +144,7 @@ export const openRunLedger = async (
     /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
-      return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));
+      return id === undefined || (await scopeLedger?.recordRetry(id, now())) !== false;
     },
     async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
       if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);

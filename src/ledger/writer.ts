@@ -43,7 +43,7 @@ export interface Writer {
   /** Waits until the scope is free; returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
-  recover(scope?: number): Promise<void>;
+  recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
@@ -67,16 +67,18 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
 export const makeFileWriter = (database: Database): Writer => {
-  const recoverScope = async (scope: number) => void (await database.query(recoverSql, [scope]));
+  const recoverScope = async (scope: entries.LedgerScope): Promise<void> =>
+    void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {
     changedSql: "",
     acquireScope: async (scope, waiting) => await waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
     recover: async (onlyScope) => {
       if (onlyScope !== undefined) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
+        const scope = entries.toScope(row);
         // Skips a scope whose lock a live run holds.
-        const lock = tryLock(toScopeLock(database.path, entries.toScope(row)));
-        if (lock !== undefined) await recoverScope(row.integer("id"));
+        const lock = tryLock(toScopeLock(database.path, scope));
+        if (lock !== undefined) await recoverScope(scope);
         lock?.release();
       }
     },
@@ -103,10 +105,11 @@ const recordRequestSql = `INSERT INTO rollcall.request
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
-const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
+const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
   WHERE state = 'trying'`;
 
-const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'";
+const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
+  WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
 /** @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {
