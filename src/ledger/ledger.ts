@@ -12,7 +12,7 @@ import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
-import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
+import { countWriters, makeFileWriter, type Writer } from "./writer.ts";
 
 const createTableStatements = (id: string, ownColumns = ""): readonly string[] => [
   `CREATE TABLE rollcall.scope (
@@ -105,17 +105,30 @@ const makeLedger = (
   isIntact: database.isUnchanged,
   /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
   now,
-  readRevision: writer.readRevision,
+  ...writer,
   countRequests: async () => ({
     counts: entries.toCounts(await database.query(entries.countsSql)),
     writers: await writer.countRuns(),
   }),
-  scope: (scope: entries.LedgerScope) => openScope(database, { scope, writer }),
-  acquireScope: writer.acquireScope,
-  recover: writer.recover,
-  readOtherLeaseMs: writer.readOtherLeaseMs,
   writtenFiles: openWrittenFiles(database),
   entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
+  /** Yields the requests of a scope, oldest first. @param from the smallest row */
+  scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
+    const values = [...entries.toScopeValues(scope), from];
+    return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
+  },
+  /** Returns the row of a scope, and adds the row if it is missing. */
+  async makeScope(scope: entries.LedgerScope): Promise<number> {
+    const values = entries.toScopeValues(scope);
+    const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
+    return row?.integer("id") ?? 0;
+  },
+  readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
+  async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
+    const { passed = null, refused } = facts.sizes;
+    const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
+    await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
+  },
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
     const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
       WHERE id = ? AND state = 'unknown' RETURNING id`;
@@ -148,33 +161,6 @@ const openWrittenFiles = (database: Database): WrittenFiles => ({
   },
 });
 
-/** Reads and writes the requests of one scope. Only a run that holds the scope may write requests. */
-const openScope = (database: Database, { scope, writer }: { scope: entries.LedgerScope; writer: Writer }) => {
-  const { destination, account } = scope;
-  const values = entries.toScopeValues(scope);
-  let row: number | undefined;
-  return {
-    readFacts: async () => await readFacts(database, [destination, account]),
-    /** Yields the requests of the scope, oldest first. @param from the smallest row id */
-    entries: (from = 0): AsyncIterable<entries.Entry> =>
-      entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values: [...values, from] }),
-    /** Returns the request's id, or the dedup keys of groups that other runs claim. */
-    async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
-      const statements = [makeScopeSql, findScopeSql].map((sql) => ({ sql, values }));
-      row ??= (await database.transact(statements))[1]?.[0]?.integer("id") ?? 0;
-      const recorded = await writer.recordRequest(row, entry);
-      return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
-    },
-    recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
-    recordOutcome: async (id: string, outcome: RecordedOutcome) =>
-      await writer.recordOutcome(entries.parseId(id), outcome),
-    async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
-      const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-      await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
-    },
-  };
-};
-
 const makeScopeSql = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
 
@@ -193,12 +179,10 @@ export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
  * Reads the size in bytes of the largest accepted body (`passed`), and of the smallest body that was refused with a 413
  * (`refused`). `at` is the time of the 413 in milliseconds since 1970.
  */
-const readFacts = async (database: Database, values: readonly string[]) => {
-  const [row] = await database.query(
-    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
-     WHERE destination = ? AND account = ?`,
-    values,
-  );
+const readFacts = async (database: Database, { destination, account }: entries.LedgerScope) => {
+  const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+    WHERE destination = ? AND account = ?`;
+  const [row] = await database.query(sql, [destination, account]);
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
     row === undefined || row.isNull(column) ? undefined : row.integer(column),
   );

@@ -1,7 +1,7 @@
 /** Reads the requests of earlier runs from the ledger, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
-import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
+import { type Entry, formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
@@ -53,20 +53,20 @@ export const openRunLedger = async (
   // A deliberate second logging needs other keys. Without a ledger, each logging is deliberate.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
-  const scopeLedger = ledger?.scope(scope);
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   let lock: Lock | undefined;
+  let scopeRow: number | undefined;
   const ownRequests = new Set<string>();
   /** The first row that may have changed since the last read. */
   let changedFrom = 0;
   let revision = 0;
 
   const readFacts = async (): Promise<void> => {
-    destinationFacts = (await scopeLedger?.readFacts()) ?? destinationFacts;
+    destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
   };
   const saveFacts = async (facts: DestinationFacts): Promise<void> => {
     destinationFacts = facts;
-    await scopeLedger?.saveFacts(facts);
+    await ledger?.saveFacts(scope, facts);
   };
   const requireLease = (): void => {
     if (isShared && lock?.isHeld() === false) throw leaseLost(path);
@@ -114,7 +114,7 @@ export const openRunLedger = async (
       if (!isHeld) await readFacts();
       let last = changedFrom - 1;
       let firstOpen: number | undefined;
-      for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
+      for await (const entry of ledger?.scopeEntries(scope, changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
         // Another run may retry a request that was not sent, unless this run holds the scope alone.
@@ -133,10 +133,13 @@ export const openRunLedger = async (
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
+      if (ledger === undefined) return { id: undefined, key, firstTried };
       const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
-      const id = await scopeLedger?.recordRequest(entry);
-      if (typeof id === "object") return id;
-      if (id !== undefined) ownRequests.add(id);
+      scopeRow ??= await ledger.makeScope(scope);
+      const row = await ledger.recordRequest(scopeRow, entry);
+      if (typeof row === "object") return row;
+      const id = formatId(row);
+      ownRequests.add(id);
       return { id, key, firstTried };
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
@@ -144,10 +147,10 @@ export const openRunLedger = async (
     /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
-      return id === undefined || (await scopeLedger?.recordRetry(id, now())) !== false;
+      return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
     },
     async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
-      if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);
+      if (id !== undefined) await ledger?.recordOutcome(parseId(id), outcome);
     },
     recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
     async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
