@@ -73,14 +73,14 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     const client = await pool.connect();
     // A connection that breaks emits an error in addition to the error of its query.
     client.on("error", () => undefined);
-    let isReusable = true;
+    let isReusable = false;
     try {
-      return await work(client);
-    } catch (thrown) {
-      isReusable = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
-      throw thrown;
+      const result = await work(client);
+      isReusable = true;
+      return result;
     } finally {
       client.removeAllListeners("error");
+      // After an error, the connection is closed, which also ends its transaction.
       client.release(!isReusable);
     }
   };
@@ -112,19 +112,14 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     transact: async (statements, { onUnknownCommit, shouldCommit } = {}) =>
       await withRetries(async (client) => {
         await client.query(beginSql);
-        try {
-          const answers: (readonly Row[])[] = [];
-          for (const statement of statements) answers.push(await queryOn(client, statement));
-          const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
-          await client.query(end).catch((thrown: unknown) => {
-            onUnknownCommit?.();
-            throw thrown;
-          });
-          return answers;
-        } catch (thrown) {
-          if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
+        const answers: (readonly Row[])[] = [];
+        for (const statement of statements) answers.push(await queryOn(client, statement));
+        const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
+        await client.query(end).catch((thrown: unknown) => {
+          onUnknownCommit?.();
           throw thrown;
-        }
+        });
+        return answers;
       }),
     isUnchanged: () => true,
     close: async (finish) => {
