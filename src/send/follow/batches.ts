@@ -33,10 +33,6 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const isWaiting = listPending("not_sent").length > 0 || delivery.planResends().jobs.length > 0;
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
   };
-  const writeRejected = async (rejected: readonly RejectedGroup[]) => {
-    if (rejected.length > 0) await delivery.rejects?.requireWritable(true);
-    await delivery.rejects?.append(rejected);
-  };
 
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
@@ -64,7 +60,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const { refused = [], stop } = delivery.sent() ?? {};
     const from = refusedCount;
     refusedCount = refused.length;
-    await writeRejected(refused.slice(from));
+    await delivery.rejects?.append(refused.slice(from));
     // After a signal, the last batch may still send the remaining groups.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
@@ -118,7 +114,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
         }
       }
       if (completed.length > 0) updateWaiting();
-      await writeRejected(rejected);
+      await delivery.rejects?.append(rejected);
     },
     async sendFull(): Promise<void> {
       const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
