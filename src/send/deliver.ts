@@ -1,6 +1,6 @@
 /** Delivers the groups of complete files, and writes rejected groups to a file. */
 import { basename } from "node:path";
-import { Failure, isFailure } from "../failure.ts";
+import { Failure, isFailure, toFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
@@ -87,13 +87,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
   // The result must show what was logged even if the rejects file cannot be written.
-  const rejectsFailure = await rejects?.append(rejected).then(
-    () => undefined,
-    (thrown: unknown) => {
-      if (thrown instanceof Failure) return thrown;
-      throw thrown;
-    },
-  );
+  const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   return logResult(dataset, {
     ...options,
     sent,
