@@ -1,9 +1,10 @@
 /** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
+import { requestRefused } from "../client/failures.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
-import type { Failure, Problem } from "../failure.ts";
+import { type Failure, isFailure, type Problem } from "../failure.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, parseJson } from "../json/walk.ts";
 import type { SendOptions } from "./delivery.ts";
@@ -18,8 +19,7 @@ interface NextStep {
   readonly limit?: number;
   readonly refused?: readonly RejectedGroup[];
   /** The failure that ends the run. Default: the failure of the reply. */
-  readonly stop?: Failure;
-  readonly problems?: readonly Problem[];
+  readonly stop?: Failure | undefined;
 }
 
 type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
@@ -64,7 +64,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
-  if (positions.size === 0) return { problems: await locateProblems(dataset, { request, items }) };
+  if (positions.size === 0) return { stop: withProblems(failure, await locateProblems(dataset, { request, items })) };
   const refused: RejectedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
@@ -78,6 +78,14 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const groups = request.groups.filter((_, position) => !positions.has(position));
   const limit = request.bytes;
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
+};
+
+const withProblems = (failure: Failure | undefined, problems: readonly Problem[]): Failure | undefined => {
+  const { status } = failure?.details.http ?? {};
+  if (problems.length === 0) return failure;
+  return isFailure(failure, "request-refused") && status !== undefined
+    ? requestRefused(status, { ...failure.details, problems })
+    : failure?.withDetails({ problems });
 };
 
 /** An item of a refusal (interface 7). */

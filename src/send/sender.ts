@@ -43,7 +43,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const stopAfter = (attempt: Attempt) => stopWith(toSignalFailure(host) ?? attempt.failure);
   const queueFirst = (cut: readonly PlannedRequest[]) => void queue.unshift(...cut.map((request) => ({ request })));
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
@@ -169,7 +168,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isTooLarge) await runLedger.recordSize(request.bytes, "refused");
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopAfter(attempt);
+    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(toSignalFailure(host) ?? attempt.failure);
     const refusal = { ...options, request, attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
     const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
@@ -177,9 +176,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     limit = Math.min(limit, next.limit ?? limit);
     queueFirst(next.requests ?? []);
     if (next.requests !== undefined || next.refused !== undefined) return;
-    sent.problems = next.problems ?? sent.problems;
-    stopWith(next.stop);
-    stopAfter(attempt);
+    stopWith(toSignalFailure(host) ?? next.stop ?? attempt.failure);
   };
 
   const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
