@@ -1,13 +1,6 @@
 /** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
-import {
-  type Database,
-  type DatabaseLocation,
-  type DatabaseOptions,
-  type DatabaseSchema,
-  examineFile,
-  openDatabase,
-} from "../database/index.ts";
+import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
@@ -31,7 +24,7 @@ const createTableStatements = (id: string, ownColumns = ""): readonly string[] =
 ];
 
 /** Each change of the tables raises the version. Only PostgreSQL has leases of runs, and claims of groups. */
-const ledgerSchema: DatabaseSchema = {
+const ledgerSchema: db.DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   // The application id is "rcLG".
@@ -63,11 +56,11 @@ export type Ledger = ReturnType<typeof makeLedger>;
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
-  location: DatabaseLocation,
+  location: db.DatabaseLocation,
   // `recovers` makes requests in flight of dead runs unknown.
-  options: Omit<DatabaseOptions, keyof DatabaseLocation> & { readonly recovers?: boolean },
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { readonly recovers?: boolean },
 ) => {
-  const opened = await openDatabase(ledgerSchema, { ...options, ...location });
+  const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;
   const { database, isNew, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
@@ -96,7 +89,7 @@ const isReadOnly = (thrown: unknown): boolean =>
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
 const makeLedger = (
-  database: Database,
+  database: db.Database,
   { created, writer, now }: { created: boolean; writer: Writer; now: (() => number) | undefined },
 ) => ({
   path: database.path,
@@ -108,7 +101,7 @@ const makeLedger = (
   ...writer,
   countRequests: async () => ({
     counts: entries.toCounts(await database.query(entries.countsSql)),
-    writers: await writer.countRuns(),
+    writers: (await writer.countRuns?.()) ?? 0,
   }),
   writtenFiles: openWrittenFiles(database),
   entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
@@ -151,7 +144,7 @@ const makeLedger = (
   close: async (): Promise<void> => await database.close(writer.end),
 });
 
-const openWrittenFiles = (database: Database): WrittenFiles => ({
+const openWrittenFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
     (await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
   recordDigest: async (path, digest) => {
@@ -179,7 +172,7 @@ export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
  * Reads the size in bytes of the largest accepted body (`passed`), and of the smallest body that was refused with a 413
  * (`refused`). `at` is the time of the 413 in milliseconds since 1970.
  */
-const readFacts = async (database: Database, { destination, account }: entries.LedgerScope) => {
+const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;
   const [row] = await database.query(sql, [destination, account]);
@@ -191,7 +184,7 @@ const readFacts = async (database: Database, { destination, account }: entries.L
 };
 
 export const examineLedger = async (path: string) => {
-  const examined = await examineFile(ledgerSchema, path, entries.countsSql);
+  const examined = await db.examineFile(ledgerSchema, path, entries.countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };
