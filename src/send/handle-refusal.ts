@@ -88,14 +88,10 @@ const withProblems = (failure: Failure | undefined, problems: readonly Problem[]
     : failure?.withDetails({ problems });
 };
 
-/** An item of a refusal (interface 7). */
-interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
-  /** The position of the group in the request; undefined if the request has no such group. */
-  readonly position: number | undefined;
-  readonly path: Path;
-}
+type RefusalItem = Readonly<ReturnType<typeof toRefusalItem>>;
 
-const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): RefusalItem => {
+/** Adds the position of the group in the request to an item (interface 7); undefined if the group does not exist. */
+const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
   const isOfRequest = list === "trajectory_groups" && position < groups.length;
