@@ -100,8 +100,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (const [at, source] of dataset.sources.entries()) {
       if ((await source.touched?.()) === true) await verifySource(dataset, at);
     }
-    const recorded =
-      earlier ?? (await runLedger.recordRequest({ ...request, dedupKeys: collectDedupKeys(request, dedupKeys) }));
+    const entry = { bytes, dedupKeys: collectDedupKeys(request, dedupKeys), envelopeDigest: envelope.digest };
+    const recorded = earlier ?? (await runLedger.recordRequest(entry));
     if ("taken" in recorded) {
       requeueUntaken(request, recorded.taken);
       return false;
