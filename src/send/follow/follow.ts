@@ -60,8 +60,6 @@ const openKeyNumbers = () => {
   return { find, add };
 };
 
-const isInputChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
-
 const followWithLedger = async (
   options: FollowOptions & DeliverOptions,
   runLedger: RunLedger,
@@ -170,13 +168,14 @@ const followWithLedger = async (
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
     outcomes.extendTo(groups.count);
-    const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
+    const isChanged = isFailure(stop, "input-changed");
+    const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
     const open = files.all.flatMap(({ growing }) => growing.incomplete);
-    if (!isInputChanged(stop)) for (const group of open) await grouping.finalizeGroup(dataset, group);
+    if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
-    const isUnread = isInputChanged(stop) || isFailure(stop, "file-not-followable");
+    const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const isUnfinished = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     reportPriorRuns();
@@ -207,7 +206,7 @@ const followWithLedger = async (
     const stop = await catchStop(follow());
     const canContinue = stop === undefined || stop.code === "invalid_input";
     // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
-    const isSending = canContinue && !host.urgent.aborted && !isInputChanged(stop);
+    const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
     const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
     return { dataset, result: await finish(stop ?? lastStop) };
   } catch (thrown) {
