@@ -88,8 +88,11 @@ export const openRunLedger = async (
       return options.honorsKeys || destinationFacts.echoesKey;
     },
     now,
+    /** Bytes of the largest body to attempt, and of the smallest refused body; undefined without a recent 413. */
     get sizeLimit() {
-      return findSizeLimit(destinationFacts.sizes, now());
+      const { passed = 0, refused } = destinationFacts.sizes;
+      if (refused === undefined || !isRecent(refused, now())) return undefined;
+      return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
     async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
@@ -153,13 +156,22 @@ export const openRunLedger = async (
       if (id !== undefined) await ledger?.recordOutcome(parseId(id), outcome);
     },
     recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
-    async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
-      const before = destinationFacts.sizes;
-      const sizes = addSize(before, { bytes, outcome, now: now() });
+    async recordPassedSize(bytes: number): Promise<void> {
+      const { passed = 0, refused } = destinationFacts.sizes;
+      if (bytes <= passed) return;
+      const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
       destinationFacts = { ...destinationFacts, sizes };
       // Accepted sizes are saved only if another size was too large.
-      const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
-      if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
+      if (refused !== undefined) await saveFacts(destinationFacts);
+    },
+    async recordRefusedSize(bytes: number): Promise<void> {
+      const { passed, refused } = destinationFacts.sizes;
+      const isKnown = refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes;
+      const sizes = {
+        passed: passed !== undefined && passed < bytes ? passed : undefined,
+        refused: { bytes, at: now() },
+      };
+      if (!isKnown) await saveFacts({ ...destinationFacts, sizes });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
     async close(): Promise<void> {
@@ -172,25 +184,4 @@ export const openRunLedger = async (
 /** How long a refused size is not attempted again. After this time, the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-type SizeLimits = DestinationFacts["sizes"];
-
-/** Returns the bytes of the largest body to attempt and of the smallest refused; undefined without a recent 413. */
-const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
-  if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
-  return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
-};
-
-/** Adds a size; returns the same object if nothing changes. */
-const addSize = (
-  sizes: SizeLimits,
-  { bytes, outcome, now }: { bytes: number; outcome: "passed" | "refused"; now: number },
-): SizeLimits => {
-  const { passed, refused } = sizes;
-  if (outcome === "refused") {
-    const isKnown = refused !== undefined && findSizeLimit(sizes, now) !== undefined && refused.bytes <= bytes;
-    if (isKnown) return sizes;
-    return { passed: passed !== undefined && passed < bytes ? passed : undefined, refused: { bytes, at: now } };
-  }
-  if (passed !== undefined && bytes <= passed) return sizes;
-  return { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
-};
+const isRecent = ({ at }: { readonly at: number }, now: number): boolean => at <= now && now - at <= refusedSizeMs;

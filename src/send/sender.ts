@@ -162,10 +162,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       loggedCount++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      await runLedger.recordSize(request.bytes, "passed");
+      await runLedger.recordPassedSize(request.bytes);
     }
     // A 413 for a single group also rules out requests of that size with several groups.
-    if (isTooLarge) await runLedger.recordSize(request.bytes, "refused");
+    if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(toSignalFailure(host) ?? attempt.failure);

@@ -350,10 +350,10 @@ describe("the ledger of a run", () => {
   it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
-    await run.recordSize(150, "refused");
-    await run.recordSize(100, "passed");
+    await run.recordRefusedSize(150);
+    await run.recordPassedSize(100);
     expect(run.sizeLimit?.bytes).toBe(100);
-    await run.recordSize(80, "refused");
+    await run.recordRefusedSize(80);
     expect(run.sizeLimit?.bytes).toBe(40);
     await run.close();
     expect((await openRun(path)).sizeLimit?.bytes).toBe(40);
@@ -363,7 +363,7 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const now = testHost().now();
     const run = await openRun(path, now);
-    await run.recordSize(150, "refused");
+    await run.recordRefusedSize(150);
     await run.close();
     const dayMs = 24 * 60 * 60 * 1000;
     const limits: (number | undefined)[] = [];

@@ -292,7 +292,7 @@ describe("one request", () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.acquire();
-    await run.recordSize(150, "refused");
+    await run.recordRefusedSize(150);
     await run.close();
     const dataset = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
     const requests = async (oneRequest: boolean) =>
