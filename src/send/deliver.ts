@@ -143,8 +143,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       // If other runs have fewer of the groups than before, the wait starts again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      sender.stopWith(thrown);
+      sender.stopWith(toFailure(thrown));
     }
   }
   return sender.result();

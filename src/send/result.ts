@@ -141,8 +141,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
 
 const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
-  const { http, where, remedy } = obstacle.details;
-  return { http, where, remedy, stoppedBy: obstacle.code, cause: obstacle };
+  const { http, where, remedy, stack } = obstacle.details;
+  return { http, where, remedy, stack, stoppedBy: obstacle.code, cause: obstacle };
 };
 
 const toStopDetails = (stop: Failure): FailureDetails => {

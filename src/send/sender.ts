@@ -1,6 +1,6 @@
 /** Sends planned requests, and records each request before and after each attempt. */
 import type { Attempt, Retry } from "../client/index.ts";
-import { Failure, isFailure } from "../failure.ts";
+import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
@@ -28,18 +28,15 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let queue: Job[] = [];
   let jobCount = 0;
   let startedCount = 0;
-  let loggedCount = 0;
   let retryBudget = client.retryBudget();
   let signals: Pick<Host, "signal" | "urgent"> = host;
   let isInterrupted = false;
-  /** An unexpected error, which is thrown after all lanes recorded their requests. */
-  let defect: { readonly thrown: unknown } | undefined;
   let takenGroups: number[] = [];
   let isSharing = false;
   /** Maximum bytes of requests with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
-  const isOver = () => sent.stop !== undefined || defect !== undefined;
+  const isOver = () => sent.stop !== undefined;
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
@@ -83,8 +80,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       try {
         if (!(await runJob(job))) startedCount--;
       } catch (thrown) {
-        if (thrown instanceof Failure) stopWith(thrown);
-        else defect ??= { thrown };
+        stopWith(toFailure(thrown));
       }
     }
   };
@@ -159,7 +155,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.obstacle = host.signal.aborted && !requests.isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
     if (isLogged) {
-      loggedCount++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
       await runLedger.recordPassedSize(request.bytes);
@@ -183,7 +178,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     replyBytes += body.length;
     sent.replies.push({ status, bytes: body.length, body });
     if (replyBytes > results.maxKeptBytes) for (const reply of sent.replies) reply.body = undefined;
-    if (status < 200 || status >= 300) return;
+    if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
     if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) sent.unreadableReplies.push(isCut);
@@ -203,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     result: (): results.SendResult => ({
       ...sent,
       of: sent.tried + queue.length,
-      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
+      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
@@ -219,7 +214,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
       const lanes = Math.max(1, Math.min(concurrency, jobs.length));
       await Promise.all(Array.from({ length: lanes }, runLane));
-      if (defect !== undefined) throw defect.thrown;
     },
     stopWith,
     /** Returns the groups that other runs claimed, and forgets these groups. */
@@ -230,6 +224,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     },
   };
 };
+
+const isLoggedReply = ({ status }: Pick<results.Reply, "status">): boolean => status >= 200 && status < 300;
 
 const maxCopiedKeys = 4096;
 

@@ -635,6 +635,19 @@ describe("an outcome", () => {
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
 
+  it("ends with the groups that were logged if an attempt has an unexpected error", async () => {
+    const answer = (_: Buffer, attempt: number) => {
+      if (attempt === 2) throw new TypeError("x is not a function");
+      return answered(200);
+    };
+    const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}\n${group(3)}`)), { limit: 120, answer });
+    expect(result.failure?.details).toMatchObject({
+      stoppedBy: "internal",
+      stack: expect.stringContaining("TypeError"),
+    });
+    expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
+  });
+
   it("warns about a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
