@@ -5,7 +5,7 @@ import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
-import { countWriters, makeFileWriter, type Writer } from "./writer.ts";
+import { countWriters, makeFileWriter } from "./writer.ts";
 
 const createTableStatements = (id: string, ownColumns = ""): readonly string[] => [
   `CREATE TABLE rollcall.scope (
@@ -52,7 +52,7 @@ const ledgerSchema: db.DatabaseSchema = {
 };
 
 /** Methods throw the same failures as `Database`. */
-export type Ledger = ReturnType<typeof makeLedger>;
+export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
@@ -62,7 +62,7 @@ export const openLedger = async (
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;
-  const { database, isNew, isCopy } = opened;
+  const { database, isNew: created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
     // A shared ledger always recovers, because the claims of dead runs block other runs.
@@ -78,7 +78,58 @@ export const openLedger = async (
   const startMs = host.elapsed();
   const clockMs = await writer.readClock?.();
   const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
-  return makeLedger(database, { created: isNew, writer, now });
+  return {
+    path: database.path,
+    created,
+    isShared: database.isShared,
+    isIntact: database.isUnchanged,
+    /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
+    now,
+    ...writer,
+    countRequests: async () => ({
+      counts: entries.toCounts(await database.query(entries.countsSql)),
+      writers: (await writer.countRuns?.()) ?? 0,
+    }),
+    writtenFiles: openWrittenFiles(database),
+    entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
+    /** Yields the requests of a scope, oldest first. @param from the smallest row */
+    scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
+      const values = [...entries.toScopeValues(scope), from];
+      return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
+    },
+    /** Returns the row of a scope, and adds the row if it is missing. */
+    async makeScope(scope: entries.LedgerScope): Promise<number> {
+      const values = entries.toScopeValues(scope);
+      const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
+      return row?.integer("id") ?? 0;
+    },
+    readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
+    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
+      const { passed = null, refused } = facts.sizes;
+      const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
+      await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
+    },
+    async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
+      const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
+        WHERE id = ? AND state = 'unknown' RETURNING id`;
+      const row = entries.parseId(id);
+      const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
+      return resolved?.length === 1;
+    },
+    /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
+    async forget(filter: entries.EntryFilter): Promise<number> {
+      const rows: number[] = [];
+      for await (const { id, state } of entries.selectEntries(database, filter))
+        if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
+      if (rows.length === 0) return 0;
+      const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
+        AND state NOT IN ('trying', 'unknown') RETURNING id`;
+      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
+      const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
+      return forgotten?.length ?? 0;
+    },
+    close: async (): Promise<void> => await database.close(writer.end),
+  };
 };
 
 /** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
@@ -87,62 +138,6 @@ const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
-
-const makeLedger = (
-  database: db.Database,
-  { created, writer, now }: { created: boolean; writer: Writer; now: (() => number) | undefined },
-) => ({
-  path: database.path,
-  created,
-  isShared: database.isShared,
-  isIntact: database.isUnchanged,
-  /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
-  now,
-  ...writer,
-  countRequests: async () => ({
-    counts: entries.toCounts(await database.query(entries.countsSql)),
-    writers: (await writer.countRuns?.()) ?? 0,
-  }),
-  writtenFiles: openWrittenFiles(database),
-  entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
-  /** Yields the requests of a scope, oldest first. @param from the smallest row */
-  scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
-    const values = [...entries.toScopeValues(scope), from];
-    return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
-  },
-  /** Returns the row of a scope, and adds the row if it is missing. */
-  async makeScope(scope: entries.LedgerScope): Promise<number> {
-    const values = entries.toScopeValues(scope);
-    const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
-    return row?.integer("id") ?? 0;
-  },
-  readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
-  async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
-    const { passed = null, refused } = facts.sizes;
-    const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
-    await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
-  },
-  async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
-    const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
-      WHERE id = ? AND state = 'unknown' RETURNING id`;
-    const row = entries.parseId(id);
-    const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
-    return resolved?.length === 1;
-  },
-  /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
-  async forget(filter: entries.EntryFilter): Promise<number> {
-    const rows: number[] = [];
-    for await (const { id, state } of entries.selectEntries(database, filter))
-      if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
-    if (rows.length === 0) return 0;
-    const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
-      AND state NOT IN ('trying', 'unknown') RETURNING id`;
-    // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
-    const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
-    return forgotten?.length ?? 0;
-  },
-  close: async (): Promise<void> => await database.close(writer.end),
-});
 
 const openWrittenFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
