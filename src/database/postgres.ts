@@ -90,12 +90,11 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
       try {
         return await withClient(work);
       } catch (thrown) {
-        const retryable = toRetryableError(thrown);
-        if (retryable === undefined) throw toFailure(thrown, about);
-        const { code, isConflict } = retryable;
+        const code = findRetryableCode(thrown);
+        if (code === undefined) throw toFailure(thrown, about);
         const waitedMs = host.elapsed() - from;
         if (isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
-        if (wait === firstWaitMs && !isConflict) onUnavailable(code);
+        if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
     }
@@ -202,17 +201,19 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
+/** PostgreSQL's codes for a serialization failure and a deadlock. */
+const conflictCodes = /^(40001|40P01)$/;
+
 /** Returns the code of an error if a retry can help (full server, broken connection, conflict); else undefined. */
-const toRetryableError = (thrown: unknown) => {
+const findRetryableCode = (thrown: unknown): string | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
-    const isConflict = code === "40001" || code === "40P01";
-    return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
+    return conflictCodes.test(code) || /^(08|57P0|53)/.test(code) ? code : undefined;
   }
   const mayBeNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
   const code = getErrorCode(thrown);
   if (!mayBeNetwork || /CERT|TLS|SSL/.test(code)) return undefined;
-  return { code: code === "unknown" ? "ECONNRESET" : code, isConflict: false };
+  return code === "unknown" ? "ECONNRESET" : code;
 };
 
 const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
