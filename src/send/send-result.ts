@@ -1,6 +1,5 @@
 /** Describes the progress and the result of sending, and reads the replies of the service. */
 import type { Retry } from "../client/index.ts";
-import { textOf } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
 import { getValue, openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
@@ -85,4 +84,7 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
   return redact(sliceText(body, spanOf(list)));
 };
 
-export const findFirstCall = (calls: string): string | undefined => textOf(getValue(parseJson(calls)?.value, [0]));
+export const findFirstCall = (calls: string): string | undefined => {
+  const first = getValue(parseJson(calls)?.value, [0]);
+  return typeof first === "string" ? first : undefined;
+};
