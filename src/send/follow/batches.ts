@@ -14,7 +14,7 @@ type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: 
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
-  const { outcomes, runLedger, host, maxWaitMs, dedupKeys, priorOutcomes, numberOf } = options;
+  const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
   /** After a signal, the wait for another run is at most as long as the wait for a reply. */
@@ -67,11 +67,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
     // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
-    const byKey = new Map<string, number>();
-    for (const group of listPending("not_sent")) {
-      const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
-      if (!byKey.has(key)) byKey.set(key, group);
-    }
+    const byKey = new Map<number, number>();
+    for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
     const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
