@@ -124,27 +124,27 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
   let takenGroups = sender.removeTakenGroups();
-  while (takenGroups.length > 0 && sender.result().stop === undefined) {
-    try {
+  try {
+    while (takenGroups.length > 0 && sender.result().stop === undefined) {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
       delivery.setPriorOutcomes(takenGroups);
       const groups = takenGroups.filter((group) => outcomes.outcomeOf(group) === "not_sent");
       if (groups.length === 0) break;
-      if (waitingSince === undefined) onWait(await runLedger.readOtherLeaseMs());
+      const leaseMs = await runLedger.readOtherLeaseMs();
+      if (waitingSince === undefined) onWait(leaseMs);
       waitingSince ??= host.elapsed();
       const waitedMs = host.elapsed() - waitingSince;
-      if (waitedMs > maxWaitMs)
-        throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readOtherLeaseMs());
+      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
       // If other runs have fewer of the groups than before, the wait starts again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
-    } catch (thrown) {
-      sender.stopWith(toFailure(thrown));
     }
+  } catch (thrown) {
+    sender.stopWith(toFailure(thrown));
   }
   return sender.result();
 };
