@@ -166,12 +166,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(toSignalFailure(host) ?? attempt.failure);
     const refusal = { ...options, request, attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
     const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
-    for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
-    sent.refused.push(...(next.refused ?? []));
+    const { requests: cut = [], refused = [], stop = attempt.failure } = next;
+    for (const { group } of refused) outcomes.set(group, "rejected");
+    sent.refused.push(...refused);
     limit = Math.min(limit, next.limit ?? limit);
-    queueFirst(next.requests ?? []);
-    if (next.requests !== undefined || next.refused !== undefined) return;
-    stopWith(toSignalFailure(host) ?? next.stop ?? attempt.failure);
+    queueFirst(cut);
+    if (cut.length + refused.length === 0) stopWith(toSignalFailure(host) ?? stop);
   };
 
   const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
