@@ -4,7 +4,7 @@ import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
-import { type Failure, isFailure, type Problem } from "../failure.ts";
+import type { Failure, Problem } from "../failure.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, parseJson } from "../json/walk.ts";
 import type { SendOptions } from "./delivery.ts";
@@ -64,7 +64,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
-  if (positions.size === 0) return { stop: withProblems(failure, await locateProblems(dataset, { request, items })) };
+  if (positions.size === 0) {
+    const problems = await locateProblems(dataset, { request, items });
+    return { stop: problems.length === 0 ? failure : requestRefused(status, { ...failure?.details, problems }) };
+  }
   const refused: RejectedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
@@ -78,14 +81,6 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const groups = request.groups.filter((_, position) => !positions.has(position));
   const limit = request.bytes;
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
-};
-
-const withProblems = (failure: Failure | undefined, problems: readonly Problem[]): Failure | undefined => {
-  const { status } = failure?.details.http ?? {};
-  if (problems.length === 0) return failure;
-  return isFailure(failure, "request-refused") && status !== undefined
-    ? requestRefused(status, { ...failure.details, problems })
-    : failure?.withDetails({ problems });
 };
 
 type RefusalItem = Readonly<ReturnType<typeof toRefusalItem>>;

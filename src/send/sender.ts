@@ -17,7 +17,7 @@ export type Job = { readonly request: PlannedRequest; readonly recorded?: Record
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** The result of a sender has errors of the network and the service, and signals. */
+/** Opens a sender. Its result has the first failure, such as a refusal, a signal or an unexpected error. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();
