@@ -58,7 +58,6 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
-      pieces.length = 0;
       return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
@@ -179,7 +178,7 @@ export class TransportError extends Error {
   readonly status: number | undefined;
 
   constructor(code: string, details: { readonly cause?: unknown; readonly status?: number } = {}) {
-    super(code, details.cause === undefined ? undefined : { cause: details.cause });
+    super(code, details);
     this.code = code;
     this.status = details.status;
   }

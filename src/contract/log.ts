@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { isObject } from "../json/walk.ts";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
+import { freeObject, text } from "./replies.ts";
 
 /** A JSON number. A number too large for a double, such as `1e400`, is infinite. */
 const JsonNumber = z.custom<number>().check(({ value, issues }) => {
@@ -21,22 +22,17 @@ const DateTime = z.custom<string>().check(({ value, issues }) => {
 });
 
 // Created once for all fields, to save start-up time.
-const text = z.string();
 const list = z.array(z.unknown());
-const nullish = {
-  text: z.nullish(text),
-  list: z.nullish(list),
-  record: z.nullish(z.record(text, z.unknown())),
-  integer: z.nullish(JsonInteger),
-};
+const nullishList = z.nullish(list);
+const nullishInteger = z.nullish(JsonInteger);
 
 /** Assumed (interface 2.1): fields other than `function` may be absent. */
 const Tool = z.looseObject({
-  type: nullish.text,
+  type: text,
   function: z.looseObject({
-    name: nullish.text,
-    description: nullish.text,
-    parameters: nullish.record,
+    name: text,
+    description: text,
+    parameters: freeObject,
     strict: z.nullish(z.boolean()),
   }),
 });
@@ -45,13 +41,13 @@ const Tool = z.looseObject({
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
-  additional_histories: nullish.list,
+  additional_histories: nullishList,
   reward: JsonNumber,
-  initial_policy_version: nullish.integer,
-  final_policy_version: nullish.integer,
-  metrics: nullish.record,
-  metadata: nullish.record,
-  logs: nullish.list,
+  initial_policy_version: nullishInteger,
+  final_policy_version: nullishInteger,
+  metrics: freeObject,
+  metadata: freeObject,
+  logs: nullishList,
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
@@ -60,7 +56,7 @@ export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory)
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
 /** A request (interface 2.1). Assumed: both fields are required. */
-export const LogRequest = z.looseObject({ split: text, trajectory_groups: z.array(TrajectoryGroup) });
+export const LogRequest = z.looseObject({ split: z.string(), trajectory_groups: z.array(TrajectoryGroup) });
 
 /** Logs trajectories and calculates metrics (interface 4.1). */
 export const logTrajectories = endpoint({

@@ -23,6 +23,7 @@ export const about = <Of extends z.ZodMiniType>(description: string, schema: Of)
 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));
+export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 /** A whole number in the interface. Fractions are accepted, too. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 

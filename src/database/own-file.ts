@@ -49,12 +49,8 @@ export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    const file = fs.openSync(about.path, "a", 0o600);
-    try {
-      if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
-    } finally {
-      fs.closeSync(file);
-    }
+    fs.closeSync(fs.openSync(about.path, "a", 0o600));
+    fs.chmodSync(about.path, 0o600);
   });
 };
 
@@ -76,28 +72,24 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   createFile(about);
   const identity = readFileIdentity(path);
   const isHeld = (): boolean => identity !== undefined && readFileIdentity(path) === identity;
-  let connection: Connection.Database | undefined;
+  const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
+  const release = (): void => {
+    if (!connection.open) return;
+    // Deletes the file before another process can lock it. If that fails, the run continues, because the next run can
+    // lock the file that remains.
+    if (isHeld()) ignoreErrors(() => fs.rmSync(path));
+    connection.exec("ROLLBACK");
+    connection.close();
+  };
   try {
-    connection = new Connection(resolve(path), { timeout: 0 });
     connection.exec("BEGIN IMMEDIATE");
-    const held = connection;
-    if (isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
+    if (isHeld()) return { isHeld, release };
     connection.close();
   } catch (thrown) {
-    connection?.close();
+    connection.close();
     if (isHeld() && !isBusy(thrown)) throw toFileFailure(thrown, about);
   }
   return undefined;
-};
-
-const release = (connection: Connection.Database, path: string | undefined): void => {
-  // Reading `inTransaction` of a closed connection would end the process.
-  if (!connection.open) return;
-  // Deletes the file before another process can lock it. If that fails, the run continues, because the next run can
-  // lock the file that remains.
-  if (path !== undefined) ignoreErrors(() => fs.rmSync(path));
-  if (connection.inTransaction) connection.exec("ROLLBACK");
-  connection.close();
 };
 
 const retryMs = 100;

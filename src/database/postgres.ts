@@ -73,14 +73,14 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     const client = await pool.connect();
     // A connection that breaks emits an error in addition to the error of its query.
     client.on("error", () => undefined);
-    let isReusable = true;
+    let isReusable = false;
     try {
-      return await work(client);
-    } catch (thrown) {
-      isReusable = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
-      throw thrown;
+      const result = await work(client);
+      isReusable = true;
+      return result;
     } finally {
       client.removeAllListeners("error");
+      // After an error, the connection is closed, which also ends its transaction.
       client.release(!isReusable);
     }
   };
@@ -90,12 +90,11 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
       try {
         return await withClient(work);
       } catch (thrown) {
-        const retryable = toRetryableError(thrown);
-        if (retryable === undefined) throw toFailure(thrown, about);
-        const { code, isConflict } = retryable;
+        const code = findRetryableCode(thrown);
+        if (code === undefined) throw toFailure(thrown, about);
         const waitedMs = host.elapsed() - from;
         if (isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
-        if (wait === firstWaitMs && !isConflict) onUnavailable(code);
+        if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
     }
@@ -112,19 +111,14 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     transact: async (statements, { onUnknownCommit, shouldCommit } = {}) =>
       await withRetries(async (client) => {
         await client.query(beginSql);
-        try {
-          const answers: (readonly Row[])[] = [];
-          for (const statement of statements) answers.push(await queryOn(client, statement));
-          const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
-          await client.query(end).catch((thrown: unknown) => {
-            onUnknownCommit?.();
-            throw thrown;
-          });
-          return answers;
-        } catch (thrown) {
-          if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
+        const answers: (readonly Row[])[] = [];
+        for (const statement of statements) answers.push(await queryOn(client, statement));
+        const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
+        await client.query(end).catch((thrown: unknown) => {
+          onUnknownCommit?.();
           throw thrown;
-        }
+        });
+        return answers;
       }),
     isUnchanged: () => true,
     close: async (finish) => {
@@ -178,10 +172,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
         // Another connection may have got a new password in the meantime.
         if (password === usedPassword) password = passwordCommand();
-        await password.catch((failed: unknown) => {
-          password = usedPassword;
-          throw failed;
-        });
+        await password;
         return await pool.connect();
       }
     },
@@ -210,17 +201,19 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
+/** PostgreSQL's codes for a serialization failure and a deadlock. */
+const conflictCodes = /^(40001|40P01)$/;
+
 /** Returns the code of an error if a retry can help (full server, broken connection, conflict); else undefined. */
-const toRetryableError = (thrown: unknown) => {
+const findRetryableCode = (thrown: unknown): string | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
-    const isConflict = code === "40001" || code === "40P01";
-    return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
+    return conflictCodes.test(code) || /^(08|57P0|53)/.test(code) ? code : undefined;
   }
   const mayBeNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
   const code = getErrorCode(thrown);
   if (!mayBeNetwork || /CERT|TLS|SSL/.test(code)) return undefined;
-  return { code: code === "unknown" ? "ECONNRESET" : code, isConflict: false };
+  return code === "unknown" ? "ECONNRESET" : code;
 };
 
 const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {

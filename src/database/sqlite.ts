@@ -53,14 +53,11 @@ export const openFile = (
   });
 };
 
-const isWritable = (path: string): boolean => {
-  try {
+const isWritable = (path: string): boolean =>
+  ignoreErrors(() => {
     for (const neededPath of [path, dirname(path)]) fs.accessSync(neededPath, fs.constants.W_OK);
     return true;
-  } catch {
-    return false;
-  }
-};
+  }) === true;
 
 const copyDatabase = (folder: string, path: string): string => {
   const copy = join(folder, "copy.db");

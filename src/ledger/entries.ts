@@ -59,17 +59,16 @@ export async function* readEntries(
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
-      first_tried, last_tried, attempts, status, cause, calls, marks, frame, (SELECT count(*) FROM next) AS found
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame
     FROM ${requestsWithScopesSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
     const rows = await database.query(sql, [...values, last]);
+    if (rows.length === 0) return;
     for (const row of rows) {
       last = row.integer("id");
       yield toEntry(row);
     }
-    const found = rows[0]?.integer("found") ?? 0;
-    if (found < maxPortionEntries && rows.length === found) return;
   }
 }
 
@@ -99,6 +98,14 @@ export const toScope = (row: Row) => ({
   split: row.text("split"),
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
+
+/** Matches the scope whose values `toScopeValues` returns. */
+export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
+
+export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
+  ...[destination, account, model, split, batch ?? ""],
+  batch === null ? 0 : 1,
+];
 
 /** A request in the ledger. Times are milliseconds since 1970. */
 export type Entry = Readonly<ReturnType<typeof toEntry>>;

@@ -25,8 +25,8 @@ export const openExistingLedger = async (
   await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */
-export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (options, target) =>
-  await (await import("./run-ledger.ts")).openRunLedger(options, target);
+export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>
+  await (await import("./run-ledger.ts")).openRunLedger(...args);
 
 /** Examines a ledger's file without changing it; undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>

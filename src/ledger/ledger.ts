@@ -1,19 +1,11 @@
 /** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
-import {
-  type Database,
-  type DatabaseLocation,
-  type DatabaseOptions,
-  type DatabaseSchema,
-  examineFile,
-  openDatabase,
-  type Statement,
-} from "../database/index.ts";
+import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
-import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
+import { countWriters, makeFileWriter } from "./writer.ts";
 
 const createTableStatements = (id: string, ownColumns = ""): readonly string[] => [
   `CREATE TABLE rollcall.scope (
@@ -32,7 +24,7 @@ const createTableStatements = (id: string, ownColumns = ""): readonly string[] =
 ];
 
 /** Each change of the tables raises the version. Only PostgreSQL has leases of runs, and claims of groups. */
-const ledgerSchema: DatabaseSchema = {
+const ledgerSchema: db.DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   // The application id is "rcLG".
@@ -60,20 +52,17 @@ const ledgerSchema: DatabaseSchema = {
 };
 
 /** Methods throw the same failures as `Database`. */
-export type Ledger = ReturnType<typeof makeLedger>;
-
-/** The requests of one scope. Only a run that holds the scope may write requests. */
-export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
+export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
-  location: DatabaseLocation,
+  location: db.DatabaseLocation,
   // `recovers` makes requests in flight of dead runs unknown.
-  options: Omit<DatabaseOptions, keyof DatabaseLocation> & { readonly recovers?: boolean },
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { readonly recovers?: boolean },
 ) => {
-  const opened = await openDatabase(ledgerSchema, { ...options, ...location });
+  const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;
-  const { database, isNew, isCopy } = opened;
+  const { database, isNew: created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
     // A shared ledger always recovers, because the claims of dead runs block other runs.
@@ -89,7 +78,58 @@ export const openLedger = async (
   const startMs = host.elapsed();
   const clockMs = await writer.readClock?.();
   const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
-  return makeLedger(database, { created: isNew, writer, now });
+  return {
+    path: database.path,
+    created,
+    isShared: database.isShared,
+    isIntact: database.isUnchanged,
+    /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
+    now,
+    ...writer,
+    countRequests: async () => ({
+      counts: entries.toCounts(await database.query(entries.countsSql)),
+      writers: (await writer.countRuns?.()) ?? 0,
+    }),
+    writtenFiles: openWrittenFiles(database),
+    entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
+    /** Yields the requests of a scope, oldest first. @param from the smallest row */
+    scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
+      const values = [...entries.toScopeValues(scope), from];
+      return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
+    },
+    /** Returns the row of a scope, and adds the row if it is missing. */
+    async makeScope(scope: entries.LedgerScope): Promise<number> {
+      const values = entries.toScopeValues(scope);
+      const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
+      return row?.integer("id") ?? 0;
+    },
+    readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
+    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
+      const { passed = null, refused } = facts.sizes;
+      const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
+      await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
+    },
+    async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
+      const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
+        WHERE id = ? AND state = 'unknown' RETURNING id`;
+      const row = entries.parseId(id);
+      const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
+      return resolved?.length === 1;
+    },
+    /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
+    async forget(filter: entries.EntryFilter): Promise<number> {
+      const rows: number[] = [];
+      for await (const { id, state } of entries.selectEntries(database, filter))
+        if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
+      if (rows.length === 0) return 0;
+      const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
+        AND state NOT IN ('trying', 'unknown') RETURNING id`;
+      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
+      const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
+      return forgotten?.length ?? 0;
+    },
+    close: async (): Promise<void> => await database.close(writer.end),
+  };
 };
 
 /** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
@@ -99,55 +139,7 @@ const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
-const maxForgottenPerStatement = 500;
-
-const makeLedger = (
-  database: Database,
-  { created, writer, now }: { created: boolean; writer: Writer; now: (() => number) | undefined },
-) => ({
-  path: database.path,
-  created,
-  isShared: database.isShared,
-  isIntact: database.isUnchanged,
-  /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
-  now,
-  readRevision: writer.readRevision,
-  countRequests: async () => ({
-    counts: entries.toCounts(await database.query(entries.countsSql)),
-    writers: await writer.countRuns(),
-  }),
-  scope: async (scope: entries.LedgerScope) => await openScope(database, { scope, writer }),
-  acquireScope: writer.acquireScope,
-  readOtherLeaseMs: writer.readOtherLeaseMs,
-  writtenFiles: openWrittenFiles(database),
-  entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
-  async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
-    const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
-      WHERE id = ? AND state = 'unknown' RETURNING id`;
-    const row = entries.parseId(id);
-    const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
-    return resolved?.length === 1;
-  },
-  /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
-  async forget(filter: entries.EntryFilter): Promise<number> {
-    const rows: number[] = [];
-    for await (const { id, state } of entries.selectEntries(database, filter))
-      if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
-    const statements: Statement[] = [];
-    for (let from = 0; from < rows.length; from += maxForgottenPerStatement) {
-      const chunk = rows.slice(from, from + maxForgottenPerStatement);
-      const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
-        AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
-      statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
-    }
-    const results = await database.transact(statements);
-    return results.reduce((count, forgotten) => count + forgotten.length, 0);
-  },
-  close: async (): Promise<void> => await database.close(writer.end),
-});
-
-const openWrittenFiles = (database: Database): WrittenFiles => ({
+const openWrittenFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
     (await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
   recordDigest: async (path, digest) => {
@@ -157,47 +149,10 @@ const openWrittenFiles = (database: Database): WrittenFiles => ({
   },
 });
 
-const openScope = async (database: Database, { scope, writer }: { scope: entries.LedgerScope; writer: Writer }) => {
-  const { destination, account, model, split, batch } = scope;
-  const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
-  let knownRow: number | undefined;
-  const findRow = async (): Promise<number | undefined> => {
-    knownRow ??= (await database.query(findScopeSql, values))[0]?.integer("id");
-    return knownRow;
-  };
-  return {
-    destinationFacts: await readFacts(database, [destination, account]),
-    async recover(): Promise<void> {
-      const row = await findRow();
-      if (row !== undefined) await writer.recover(row);
-    },
-    /** Yields the requests of the scope, oldest first. @param from the smallest row id */
-    async *entries(from = 0): AsyncGenerator<entries.Entry, void> {
-      const row = await findRow();
-      if (row === undefined) return;
-      yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
-    },
-    /** Returns the request's id, or the dedup keys of groups that other runs claim. */
-    async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
-      const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
-      const recorded = await writer.recordRequest(row, entry);
-      return typeof recorded === "number" ? entries.formatId(recorded) : recorded;
-    },
-    recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
-    recordOutcome: async (id: string, outcome: RecordedOutcome) =>
-      await writer.recordOutcome(entries.parseId(id), outcome),
-    async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
-      const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-      await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
-    },
-  };
-};
-
-const findScopeSql = `SELECT id FROM rollcall.scope
-  WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
-
 const makeScopeSql = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (${entries.scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
+  ON CONFLICT DO NOTHING`;
+
+const findScopeSql = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
@@ -212,12 +167,10 @@ export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
  * Reads the size in bytes of the largest accepted body (`passed`), and of the smallest body that was refused with a 413
  * (`refused`). `at` is the time of the 413 in milliseconds since 1970.
  */
-const readFacts = async (database: Database, values: readonly string[]) => {
-  const [row] = await database.query(
-    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
-     WHERE destination = ? AND account = ?`,
-    values,
-  );
+const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
+  const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+    WHERE destination = ? AND account = ?`;
+  const [row] = await database.query(sql, [destination, account]);
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
     row === undefined || row.isNull(column) ? undefined : row.integer(column),
   );
@@ -226,7 +179,7 @@ const readFacts = async (database: Database, values: readonly string[]) => {
 };
 
 export const examineLedger = async (path: string) => {
-  const examined = await examineFile(ledgerSchema, path, entries.countsSql);
+  const examined = await db.examineFile(ledgerSchema, path, entries.countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };

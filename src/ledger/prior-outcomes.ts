@@ -3,16 +3,13 @@ import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
 /** The digests of files that rollcall wrote, by path. rollcall may replace a file that still has its digest. */
-export interface WrittenFiles {
-  readDigest(path: string): Promise<string | undefined>;
-  recordDigest(path: string, digest: string): Promise<void>;
-}
+export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
 
-export const openWrittenFiles = (): WrittenFiles => {
+export const openWrittenFiles = () => {
   const digests = new Map<string, string>();
   return {
-    readDigest: async (path) => digests.get(path),
-    recordDigest: async (path, digest) => void digests.set(path, digest),
+    readDigest: async (path: string) => digests.get(path),
+    recordDigest: async (path: string, digest: string) => void digests.set(path, digest),
   };
 };
 

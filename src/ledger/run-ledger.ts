@@ -1,9 +1,9 @@
 /** Reads the requests of earlier runs from the ledger, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
-import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
+import { type Entry, formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
-import type { DestinationFacts, ScopeLedger } from "./ledger.ts";
+import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
@@ -53,21 +53,20 @@ export const openRunLedger = async (
   // A deliberate second logging needs other keys. Without a ledger, each logging is deliberate.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
-  let scopeLedger: ScopeLedger | undefined;
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   let lock: Lock | undefined;
+  let scopeRow: number | undefined;
   const ownRequests = new Set<string>();
   /** The first row that may have changed since the last read. */
   let changedFrom = 0;
   let revision = 0;
 
-  const readScope = async (): Promise<void> => {
-    scopeLedger = await ledger?.scope(scope);
-    destinationFacts = scopeLedger?.destinationFacts ?? destinationFacts;
+  const readFacts = async (): Promise<void> => {
+    destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
   };
   const saveFacts = async (facts: DestinationFacts): Promise<void> => {
     destinationFacts = facts;
-    await scopeLedger?.saveFacts(facts);
+    await ledger?.saveFacts(scope, facts);
   };
   const requireLease = (): void => {
     if (isShared && lock?.isHeld() === false) throw leaseLost(path);
@@ -89,8 +88,11 @@ export const openRunLedger = async (
       return options.honorsKeys || destinationFacts.echoesKey;
     },
     now,
+    /** Bytes of the largest body to attempt, and of the smallest refused body; undefined without a recent 413. */
     get sizeLimit() {
-      return findSizeLimit(destinationFacts.sizes, now());
+      const { passed = 0, refused } = destinationFacts.sizes;
+      if (refused === undefined || !isRecent(refused, now())) return undefined;
+      return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
     async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
@@ -100,8 +102,8 @@ export const openRunLedger = async (
       const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
       if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
-      await readScope();
-      await scopeLedger?.recover();
+      await readFacts();
+      await ledger.recover(scope);
     },
     release,
     async hasChanged(): Promise<boolean> {
@@ -112,10 +114,10 @@ export const openRunLedger = async (
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
     async *entries(): AsyncGenerator<Entry, void> {
       const isHeld = lock !== undefined;
-      if (!isHeld) await readScope();
+      if (!isHeld) await readFacts();
       let last = changedFrom - 1;
       let firstOpen: number | undefined;
-      for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
+      for await (const entry of ledger?.scopeEntries(scope, changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
         // Another run may retry a request that was not sent, unless this run holds the scope alone.
@@ -134,10 +136,13 @@ export const openRunLedger = async (
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
+      if (ledger === undefined) return { id: undefined, key, firstTried };
       const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
-      const id = await scopeLedger?.recordRequest(entry);
-      if (typeof id === "object") return id;
-      if (id !== undefined) ownRequests.add(id);
+      scopeRow ??= await ledger.makeScope(scope);
+      const row = await ledger.recordRequest(scopeRow, entry);
+      if (typeof row === "object") return row;
+      const id = formatId(row);
+      ownRequests.add(id);
       return { id, key, firstTried };
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
@@ -145,19 +150,28 @@ export const openRunLedger = async (
     /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
-      return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));
+      return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
     },
     async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
-      if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);
+      if (id !== undefined) await ledger?.recordOutcome(parseId(id), outcome);
     },
     recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
-    async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
-      const before = destinationFacts.sizes;
-      const sizes = addSize(before, { bytes, outcome, now: now() });
+    async recordPassedSize(bytes: number): Promise<void> {
+      const { passed = 0, refused } = destinationFacts.sizes;
+      if (bytes <= passed) return;
+      const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
       destinationFacts = { ...destinationFacts, sizes };
       // Accepted sizes are saved only if another size was too large.
-      const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
-      if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
+      if (refused !== undefined) await saveFacts(destinationFacts);
+    },
+    async recordRefusedSize(bytes: number): Promise<void> {
+      const { passed, refused } = destinationFacts.sizes;
+      const isKnown = refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes;
+      const sizes = {
+        passed: passed !== undefined && passed < bytes ? passed : undefined,
+        refused: { bytes, at: now() },
+      };
+      if (!isKnown) await saveFacts({ ...destinationFacts, sizes });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
     async close(): Promise<void> {
@@ -170,25 +184,4 @@ export const openRunLedger = async (
 /** How long a refused size is not attempted again. After this time, the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-type SizeLimits = DestinationFacts["sizes"];
-
-/** Returns the bytes of the largest body to attempt and of the smallest refused; undefined without a recent 413. */
-const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
-  if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
-  return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
-};
-
-/** Adds a size; returns the same object if nothing changes. */
-const addSize = (
-  sizes: SizeLimits,
-  { bytes, outcome, now }: { bytes: number; outcome: "passed" | "refused"; now: number },
-): SizeLimits => {
-  const { passed, refused } = sizes;
-  if (outcome === "refused") {
-    const isKnown = refused !== undefined && findSizeLimit(sizes, now) !== undefined && refused.bytes <= bytes;
-    if (isKnown) return sizes;
-    return { passed: passed !== undefined && passed < bytes ? passed : undefined, refused: { bytes, at: now } };
-  }
-  if (passed !== undefined && bytes <= passed) return sizes;
-  return { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
-};
+const isRecent = ({ at }: { readonly at: number }, now: number): boolean => at <= now && now - at <= refusedSizeMs;

@@ -119,9 +119,8 @@ export const makeSharedWriter = (
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [
       {
-        sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.map(() => "?").join(", ")}) AND NOT EXISTS
+        sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.join()}) AND NOT EXISTS
           (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`,
-        values: requests,
       },
     ],
     end: async () => await run?.end(),

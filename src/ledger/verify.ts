@@ -2,7 +2,7 @@
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, locateGroup } from "../groups/index.ts";
-import { type Entry, findGroups, hashScope, isLogged, isUnknown } from "./entries.ts";
+import { type Entry, type EntryState, findGroups, hashScope, isLogged, isUnknown } from "./entries.ts";
 
 export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
@@ -15,7 +15,8 @@ export const verifyDataset = async (
   { perScope }: { readonly perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
-  const facts = new Uint8Array(dedupKeys.count);
+  /** The rank of each group's outcome in `outcomes`. */
+  const ranks = new Uint8Array(dedupKeys.count);
   /** For each scope, an array with a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
@@ -25,24 +26,23 @@ export const verifyDataset = async (
     if (groups.length === 0) continue;
     matchingEntries.push(entry);
     const name = perScope ? hashScope(scope) : "";
-    const logged = loggedByScope.get(name) ?? new Uint8Array(facts.length);
+    const logged = loggedByScope.get(name) ?? new Uint8Array(ranks.length);
     loggedByScope.set(name, logged);
     for (const group of groups) {
-      const unloggedBit = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
-      const fact = isLogged(state) ? loggedBit | (logged[group] === 1 ? repeatedBit : 0) : unloggedBit;
-      facts[group] = (facts[group] ?? 0) | fact;
+      const outcome = isLogged(state) ? (logged[group] === 1 ? "repeated" : "logged") : toUnloggedOutcome(state);
+      ranks[group] = Math.max(ranks[group] ?? 0, outcomes.indexOf(outcome));
       if (isLogged(state)) logged[group] = 1;
     }
   }
   // `log` refuses input with errors.
   const isInvalid = dataset.problems.errors > 0;
-  /** Each group counts for one outcome, the first that applies in `toOutcome`. `read` counts all groups. */
+  /** Each group counts for one outcome. `read` counts all groups. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { readonly file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
-    const outcome = toOutcome(facts[group] ?? 0);
+    const outcome = outcomes[ranks[group] ?? 0] ?? "not_sent";
     counts[outcome]++;
     const location = locateGroup(dataset, group);
     const fileStatus = byFile.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
@@ -67,11 +67,8 @@ const problemMakers = {
     createProblem("group-not-logged", { isInvalid }, location),
 };
 
-const [unknownBit, refusedBit, loggedBit, repeatedBit] = [1, 2, 4, 8];
+/** The outcomes of a group. Each overrides the outcomes before it. */
+const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
 
-const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
-  if ((facts & repeatedBit) !== 0) return "repeated";
-  if ((facts & loggedBit) !== 0) return "logged";
-  if ((facts & unknownBit) !== 0) return "unknown";
-  return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
-};
+const toUnloggedOutcome = (state: EntryState) =>
+  isUnknown(state) ? "unknown" : state === "refused" ? "refused" : "not_sent";

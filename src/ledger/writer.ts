@@ -2,14 +2,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TitledFile } from "../database/failures.ts";
-import {
-  type Database,
-  type Lock,
-  type LockWaitOptions,
-  type Statement,
-  tryLock,
-  waitForLock,
-} from "../database/index.ts";
+import * as db from "../database/index.ts";
 import { ignoreErrors } from "../files.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import * as entries from "./entries.ts";
@@ -41,16 +34,16 @@ export interface Writer {
   /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
   /** Waits until the scope is free; returns undefined after the maximum wait. */
-  acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
+  acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
   /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
-  recover(scope?: number): Promise<void>;
+  recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
-  /** Counts the runs that are writing; for a file, counts the scopes that runs are writing. */
-  countRuns(): Promise<number>;
+  /** Counts the runs that are writing a shared ledger. */
+  countRuns?(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970. */
   readClock?(): Promise<number | undefined>;
   /** Reads how many milliseconds remain of the longest lease of other runs. */
@@ -58,7 +51,7 @@ export interface Writer {
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
   /** Returns statements that delete the claims of those `requests` that are released or deleted by then. */
-  releaseClaims(requests: readonly number[]): readonly Statement[];
+  releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
 }
 
@@ -66,17 +59,19 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
-export const makeFileWriter = (database: Database): Writer => {
-  const recoverScope = async (scope: number) => void (await database.query(recoverSql, [scope]));
+export const makeFileWriter = (database: db.Database): Writer => {
+  const recoverScope = async (scope: entries.LedgerScope): Promise<void> =>
+    void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {
     changedSql: "",
-    acquireScope: async (scope, waiting) => await waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
+    acquireScope: async (scope, waiting) => await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
     recover: async (onlyScope) => {
       if (onlyScope !== undefined) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
+        const scope = entries.toScope(row);
         // Skips a scope whose lock a live run holds.
-        const lock = tryLock(toScopeLock(database.path, entries.toScope(row)));
-        if (lock !== undefined) await recoverScope(row.integer("id"));
+        const lock = db.tryLock(toScopeLock(database.path, scope));
+        if (lock !== undefined) await recoverScope(scope);
         lock?.release();
       }
     },
@@ -89,7 +84,6 @@ export const makeFileWriter = (database: Database): Writer => {
       const values = [...toOutcomeValues(outcome), request];
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
-    countRuns: async () => countWriters(database.path),
     readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
   };
@@ -103,19 +97,20 @@ const recordRequestSql = `INSERT INTO rollcall.request
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
-const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
+const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
   WHERE state = 'trying'`;
 
-const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'";
+const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
+  WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
-/** @throws Failure `storage` */
+/** Counts the scopes of a file that runs are writing. @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
   // Skips SQLite's files next to a lock, which have longer names.
   return names.filter((name) => {
     if (!/^[0-9a-f]{64}$/.test(name)) return false;
-    const lock = tryLock({ path: join(folder, name), title: "a lock" });
+    const lock = db.tryLock({ path: join(folder, name), title: "a lock" });
     lock?.release();
     return lock === undefined;
   }).length;

@@ -1,6 +1,6 @@
 /** Delivers the groups of complete files, and writes rejected groups to a file. */
 import { basename } from "node:path";
-import { Failure, isFailure } from "../failure.ts";
+import { Failure, isFailure, toFailure } from "../failure.ts";
 import { wrongValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
@@ -87,13 +87,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
   // The result must show what was logged even if the rejects file cannot be written.
-  const rejectsFailure = await rejects?.append(rejected).then(
-    () => undefined,
-    (thrown: unknown) => {
-      if (thrown instanceof Failure) return thrown;
-      throw thrown;
-    },
-  );
+  const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   return logResult(dataset, {
     ...options,
     sent,
@@ -130,28 +124,27 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
   let takenGroups = sender.removeTakenGroups();
-  while (takenGroups.length > 0 && sender.result().stop === undefined) {
-    try {
+  try {
+    while (takenGroups.length > 0 && sender.result().stop === undefined) {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
       delivery.setPriorOutcomes(takenGroups);
       const groups = takenGroups.filter((group) => outcomes.outcomeOf(group) === "not_sent");
       if (groups.length === 0) break;
-      if (waitingSince === undefined) onWait(await runLedger.readOtherLeaseMs());
+      const leaseMs = await runLedger.readOtherLeaseMs();
+      if (waitingSince === undefined) onWait(leaseMs);
       waitingSince ??= host.elapsed();
       const waitedMs = host.elapsed() - waitingSince;
-      if (waitedMs > maxWaitMs)
-        throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readOtherLeaseMs());
+      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
       // If other runs have fewer of the groups than before, the wait starts again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
-    } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      sender.stopWith(thrown);
     }
+  } catch (thrown) {
+    sender.stopWith(toFailure(thrown));
   }
   return sender.result();
 };

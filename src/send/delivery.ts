@@ -62,8 +62,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "envelope" => {
     const groups = Uint32Array.from(findGroups(keys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < keys.length) return "groups";
-    const request = planRequest(dataset, { envelope: envelope(), groups });
-    const isSame = request.bytes === entry.bytes && request.envelopeDigest === entry.envelopeDigest;
+    const own = envelope();
+    const request = planRequest(dataset, { envelope: own, groups });
+    const isSame = request.bytes === entry.bytes && own.digest === entry.envelopeDigest;
     return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
   };
 

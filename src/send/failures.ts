@@ -152,7 +152,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
 };
 
 const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
-  if (stop.code === "auth" || stop.code === "usage" || hintKinds.has(stop.kind)) return stop.details.hint;
+  if (["auth", "usage", "internal"].includes(stop.code) || hintKinds.has(stop.kind)) return stop.details.hint;
   if (stop.kind === "input-changed") return stop.details.problems?.[0]?.advice;
   if (stop.kind === "invalid-input") {
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;

@@ -25,22 +25,19 @@ export const openGroupOutcomes = (groups: number) => {
     },
     groupsWith(outcome: GroupOutcome): Uint32Array {
       const code = outcomeNames.indexOf(outcome);
-      let left = 0;
-      for (let group = 0; group < codes.length; group++) if (codes.at(group) === code) left++;
-      const groups = new Uint32Array(left);
-      for (let group = codes.length - 1; left > 0; group--) if (codes.at(group) === code) groups[--left] = group;
-      return groups;
+      const groups = new Uint32Array(codes.length);
+      let count = 0;
+      for (let group = 0; group < codes.length; group++) if (codes.at(group) === code) groups[count++] = group;
+      return groups.subarray(0, count);
     },
     countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
       const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
       for (let group = 0; group < groups.count; group++) {
-        const outcome = outcomeOf(group);
-        const trajectories = groups.trajectoriesOf(group);
-        counts.groups[outcome]++;
-        counts.trajectories[outcome] += trajectories;
-        counts.trajectories.read += trajectories;
+        for (const name of [outcomeOf(group), "read"] as const) {
+          counts.groups[name]++;
+          counts.trajectories[name] += groups.trajectoriesOf(group);
+        }
       }
-      counts.groups.read = groups.count;
       return counts;
     },
   };

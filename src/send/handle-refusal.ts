@@ -1,6 +1,7 @@
 /** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
+import { requestRefused } from "../client/failures.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
@@ -18,8 +19,7 @@ interface NextStep {
   readonly limit?: number;
   readonly refused?: readonly RejectedGroup[];
   /** The failure that ends the run. Default: the failure of the reply. */
-  readonly stop?: Failure;
-  readonly problems?: readonly Problem[];
+  readonly stop?: Failure | undefined;
 }
 
 type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
@@ -64,7 +64,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
-  if (positions.size === 0) return { problems: await locateProblems(dataset, { request, items }) };
+  if (positions.size === 0) {
+    const problems = await locateProblems(dataset, { request, items });
+    return { stop: problems.length === 0 ? failure : requestRefused(status, { ...failure?.details, problems }) };
+  }
   const refused: RejectedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
@@ -80,14 +83,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
 };
 
-/** An item of a refusal (interface 7). */
-interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
-  /** The position of the group in the request; undefined if the request has no such group. */
-  readonly position: number | undefined;
-  readonly path: Path;
-}
+type RefusalItem = Readonly<ReturnType<typeof toRefusalItem>>;
 
-const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): RefusalItem => {
+/** Adds the position of the group in the request to an item (interface 7); undefined if the group does not exist. */
+const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
   const isOfRequest = list === "trajectory_groups" && position < groups.length;

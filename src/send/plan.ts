@@ -59,7 +59,6 @@ export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: strin
 export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => ({
   groups,
   bytes: measureBodies(dataset, { envelope, groups }).bytesOf(0, groups.length),
-  envelopeDigest: envelope.digest,
 });
 
 /** Cuts groups into the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
@@ -73,7 +72,7 @@ export const cutRequests = (
   const cuts = isEven ? cutAtLimit(sizes, findSmallestLimit(sizes, limit, fewest.length)) : fewest;
   return cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
-    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), envelopeDigest: envelope.digest };
+    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
   });
 };
 

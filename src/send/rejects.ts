@@ -9,7 +9,7 @@ import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import * as grouping from "../groups/index.ts";
 import { combineModes, type OriginRecord, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
-import { endOfLine, newline, skipWhite } from "../json/walk.ts";
+import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
@@ -240,16 +240,8 @@ const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWind
   const value = grouping.requireUnchanged(bytes.subarray(start, start + part.length), groupPart);
   const after = start + part.length;
   const lineEnd = endOfLine(bytes, after);
-  const lineStart = findLineStart(bytes, start);
-  const isAlone = lineStart !== undefined && skipWhite(bytes, after) >= lineEnd;
-  return isAlone ? bytes.subarray(lineStart, lineEnd + 1) : Buffer.concat([value, newlineBytes]);
-};
-
-/** Returns the start of the line whose first value is at `at`; undefined if other text is before the value. */
-const findLineStart = (bytes: Buffer, at: number): number | undefined => {
-  const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
-  const text = bytes.toString("latin1", start, at);
-  if (/^[ \t\r]*$/.test(text)) return start;
   // A byte order mark is not part of the first line.
-  return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
+  const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1 || bomLength(bytes);
+  const isAlone = trimmedEnd(bytes, start) <= lineStart && skipWhite(bytes, after) >= lineEnd;
+  return isAlone ? bytes.subarray(lineStart, lineEnd + 1) : Buffer.concat([value, newlineBytes]);
 };

@@ -1,7 +1,6 @@
 /** Describes the result of a run of `log` or `check`. */
 import { toFileLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
-import { requestRefused } from "../client/failures.ts";
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
@@ -106,8 +105,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 /** Returns the gravest failure: an unknown outcome, then a signal, then a partial log, then the end of the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { problems, unknown } = sent;
-  const stop = sent.stop === undefined ? rejectsFailure : withProblems(sent.stop, problems);
+  const { unknown, stop = rejectsFailure } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const ledger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger, ledgerArgs: run.ledgerArgs };
@@ -141,18 +139,10 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
-const withProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
-  const { status } = stop.details.http ?? {};
-  if (problems.length === 0) return stop;
-  return stop.kind === "request-refused" && status !== undefined
-    ? requestRefused(status, { ...stop.details, problems })
-    : stop.withDetails({ problems });
-};
-
 const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
-  const { http, where, remedy } = obstacle.details;
-  return { http, where, remedy, stoppedBy: obstacle.code, cause: obstacle };
+  const { http, where, remedy, stack } = obstacle.details;
+  return { http, where, remedy, stack, stoppedBy: obstacle.code, cause: obstacle };
 };
 
 const toStopDetails = (stop: Failure): FailureDetails => {

@@ -1,8 +1,8 @@
 /** Describes the progress and the result of sending, and reads the replies of the service. */
 import type { Retry } from "../client/index.ts";
-import type { Failure, Problem } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
-import { openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
+import { getValue, openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
 import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
@@ -43,11 +43,10 @@ export interface SendResult {
   readonly refused: RejectedGroup[];
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
-  readonly problems: readonly Problem[];
 }
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
-  ...{ replies: [], unreadableReplies: [], refused: [], problems: [] },
+  ...{ replies: [], unreadableReplies: [], refused: [] },
   ...{ tried: 0, triedBytes: 0, of: 0, divided: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
 });
@@ -85,9 +84,7 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
   return redact(sliceText(body, spanOf(list)));
 };
 
-/** Parses only the first of the ids, because there can be one for each of a million trajectories. */
 export const findFirstCall = (calls: string): string | undefined => {
-  const [, first = ""] = /^\[\s*("(?:[^"\\]|\\.)*")/.exec(calls) ?? [];
-  const value = parseJson(first)?.value;
-  return typeof value === "string" ? value : undefined;
+  const first = getValue(parseJson(calls)?.value, [0]);
+  return typeof first === "string" ? first : undefined;
 };

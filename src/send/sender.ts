@@ -1,6 +1,6 @@
 /** Sends planned requests, and records each request before and after each attempt. */
 import type { Attempt, Retry } from "../client/index.ts";
-import { Failure, isFailure } from "../failure.ts";
+import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
@@ -17,7 +17,7 @@ export type Job = { readonly request: PlannedRequest; readonly recorded?: Record
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** The result of a sender has errors of the network and the service, and signals. */
+/** Opens a sender. Its result has the first failure, such as a refusal, a signal or an unexpected error. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();
@@ -28,22 +28,18 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let queue: Job[] = [];
   let jobCount = 0;
   let startedCount = 0;
-  let loggedCount = 0;
   let retryBudget = client.retryBudget();
   let signals: Pick<Host, "signal" | "urgent"> = host;
   let isInterrupted = false;
-  /** An unexpected error, which is thrown after all lanes recorded their requests. */
-  let defect: { readonly thrown: unknown } | undefined;
   let takenGroups: number[] = [];
   let isSharing = false;
   /** Maximum bytes of requests with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
-  const isOver = () => sent.stop !== undefined || defect !== undefined;
+  const isOver = () => sent.stop !== undefined;
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const stopAfter = (attempt: Attempt) => stopWith(toSignalFailure(host) ?? attempt.failure);
   const queueFirst = (cut: readonly PlannedRequest[]) => void queue.unshift(...cut.map((request) => ({ request })));
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
@@ -84,8 +80,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       try {
         if (!(await runJob(job))) startedCount--;
       } catch (thrown) {
-        if (thrown instanceof Failure) stopWith(thrown);
-        else defect ??= { thrown };
+        stopWith(toFailure(thrown));
       }
     }
   };
@@ -101,8 +96,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (const [at, source] of dataset.sources.entries()) {
       if ((await source.touched?.()) === true) await verifySource(dataset, at);
     }
-    const recorded =
-      earlier ?? (await runLedger.recordRequest({ ...request, dedupKeys: collectDedupKeys(request, dedupKeys) }));
+    const entry = { bytes, dedupKeys: collectDedupKeys(request, dedupKeys), envelopeDigest: envelope.digest };
+    const recorded = earlier ?? (await runLedger.recordRequest(entry));
     if ("taken" in recorded) {
       requeueUntaken(request, recorded.taken);
       return false;
@@ -160,33 +155,30 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.obstacle = host.signal.aborted && !requests.isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
     if (isLogged) {
-      loggedCount++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      await runLedger.recordSize(request.bytes, "passed");
+      await runLedger.recordPassedSize(request.bytes);
     }
     // A 413 for a single group also rules out requests of that size with several groups.
-    if (isTooLarge) await runLedger.recordSize(request.bytes, "refused");
+    if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopAfter(attempt);
+    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(toSignalFailure(host) ?? attempt.failure);
     const refusal = { ...options, request, attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
     const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
-    for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
-    sent.refused.push(...(next.refused ?? []));
+    const { requests: cut = [], refused = [], stop = attempt.failure } = next;
+    for (const { group } of refused) outcomes.set(group, "rejected");
+    sent.refused.push(...refused);
     limit = Math.min(limit, next.limit ?? limit);
-    queueFirst(next.requests ?? []);
-    if (next.requests !== undefined || next.refused !== undefined) return;
-    sent.problems = next.problems ?? sent.problems;
-    stopWith(next.stop);
-    stopAfter(attempt);
+    queueFirst(cut);
+    if (cut.length + refused.length === 0) stopWith(toSignalFailure(host) ?? stop);
   };
 
   const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
     replyBytes += body.length;
     sent.replies.push({ status, bytes: body.length, body });
     if (replyBytes > results.maxKeptBytes) for (const reply of sent.replies) reply.body = undefined;
-    if (status < 200 || status >= 300) return;
+    if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
     if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) sent.unreadableReplies.push(isCut);
@@ -206,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     result: (): results.SendResult => ({
       ...sent,
       of: sent.tried + queue.length,
-      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
+      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
@@ -222,7 +214,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
       const lanes = Math.max(1, Math.min(concurrency, jobs.length));
       await Promise.all(Array.from({ length: lanes }, runLane));
-      if (defect !== undefined) throw defect.thrown;
     },
     stopWith,
     /** Returns the groups that other runs claimed, and forgets these groups. */
@@ -233,6 +224,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     },
   };
 };
+
+const isLoggedReply = ({ status }: Pick<results.Reply, "status">): boolean => status >= 200 && status < 300;
 
 const maxCopiedKeys = 4096;
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/column.ts";
-import { type EntryState, makeIdempotencyKey } from "../../src/ledger/entries.ts";
+import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../src/ledger/entries.ts";
 import {
   type Entry,
   type EntryFilter,
@@ -22,7 +22,7 @@ import {
 } from "../../src/ledger/index.ts";
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
-import { toScopeLock } from "../../src/ledger/writer.ts";
+import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
@@ -90,6 +90,16 @@ const openAt = async (path: string): Promise<Ledger> => {
   return opened;
 };
 
+const scopeOf = (ledger: Ledger, in_: LedgerScope) => ({
+  entries: () => ledger.scopeEntries(in_),
+  recordRequest: async (entry: NewEntry) => {
+    const recorded = await ledger.recordRequest(await ledger.makeScope(in_), entry);
+    return typeof recorded === "number" ? formatId(recorded) : recorded;
+  },
+  recordRetry: async (id: string, now: number) => await ledger.recordRetry(parseId(id), now),
+  recordOutcome: async (id: string, outcome: RecordedOutcome) => await ledger.recordOutcome(parseId(id), outcome),
+});
+
 for (const { name, newPlace, skip, tags } of bodies)
   describe.skipIf(skip)(`the ledger in ${name}`, { tags }, () => {
     let folder: string;
@@ -122,13 +132,13 @@ for (const { name, newPlace, skip, tags } of bodies)
       const { count } = keys;
       const bytes = keys.slice(0, count);
       const key = makeIdempotencyKey(in_, bytes, "");
-      const own = await to.scope(in_);
+      const own = scopeOf(to, in_);
       const facts = { key, input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
       const entry = { ...facts, dedupKeys: bytes, generation: `${begun++}` };
       return String(await own.recordRequest(entry));
     };
     const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
-      await (await ledger.scope(scope)).recordOutcome(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+      await scopeOf(ledger, scope).recordOutcome(await id, { state, status: 200, cause: null, calls: '["c1"]' });
     const entries = async (filter: EntryFilter) => {
       const list: Entry[] = [];
       for await (const entry of ledger.entries(filter)) list.push(entry);
@@ -142,7 +152,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     ) => {
       const keys = marks(...contents);
       const { find, count } = keys;
-      const own = await ledger.scope(in_);
+      const own = scopeOf(ledger, in_);
       const ahead = openPriorOutcomes({ numberOf: find, input, resendLogged });
       await ahead.addEntries(own.entries());
       // The groups of a growing file are not known yet, so the keys of the ledger get numbers.
@@ -200,7 +210,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const id = await begin(ledger, scope, "a");
       await close();
       await open();
-      await (await ledger.scope(scope)).recover();
+      await ledger.recover(scope);
       expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
       expect(await ledger.resolve(id, "released")).toBe(true);
       expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
@@ -239,7 +249,7 @@ for (const { name, newPlace, skip, tags } of bodies)
 
     it("selects requests by the time of their last attempt", async () => {
       const id = await begin(ledger, scope, "a");
-      expect(await (await ledger.scope(scope)).recordRetry(id, 2000)).toBe(true);
+      expect(await scopeOf(ledger, scope).recordRetry(id, 2000)).toBe(true);
       const [{ lastTried = 0 } = {}] = await entries({});
       const countOf = async (filter: EntryFilter) => (await entries(filter)).length;
       expect([await countOf({ since: lastTried }), await countOf({ since: lastTried + 1 })]).toEqual([1, 0]);
@@ -247,7 +257,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     });
 
     it("remembers all logged groups if their requests are more than is read at once", async () => {
-      const own = await ledger.scope(scope);
+      const own = scopeOf(ledger, scope);
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);
       for (const content of ["a", "b", "c"]) {
         const id = await begin(ledger, scope, content);
@@ -258,7 +268,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     });
 
     it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
-      const own = await ledger.scope(scope);
+      const own = scopeOf(ledger, scope);
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
         const bytes = marks(...names).slice(0, names.length);
@@ -279,9 +289,9 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
       expect(await entries({})).toMatchObject([{ id: "r2" }]);
       const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
-      await (await ledger.scope(scope)).saveFacts({ sizes, echoesKey: true });
-      await (await ledger.scope(step)).saveFacts({ sizes, echoesKey: false });
-      expect((await ledger.scope(scope)).destinationFacts).toEqual({ sizes, echoesKey: true });
+      await ledger.saveFacts(scope, { sizes, echoesKey: true });
+      await ledger.saveFacts(step, { sizes, echoesKey: false });
+      expect(await ledger.readFacts(scope)).toEqual({ sizes, echoesKey: true });
     });
   });
 
@@ -340,10 +350,10 @@ describe("the ledger of a run", () => {
   it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
-    await run.recordSize(150, "refused");
-    await run.recordSize(100, "passed");
+    await run.recordRefusedSize(150);
+    await run.recordPassedSize(100);
     expect(run.sizeLimit?.bytes).toBe(100);
-    await run.recordSize(80, "refused");
+    await run.recordRefusedSize(80);
     expect(run.sizeLimit?.bytes).toBe(40);
     await run.close();
     expect((await openRun(path)).sizeLimit?.bytes).toBe(40);
@@ -353,7 +363,7 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const now = testHost().now();
     const run = await openRun(path, now);
-    await run.recordSize(150, "refused");
+    await run.recordRefusedSize(150);
     await run.close();
     const dayMs = 24 * 60 * 60 * 1000;
     const limits: (number | undefined)[] = [];
@@ -560,7 +570,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const run = async () => {
       const ledger = await openAt(path);
       await ledger.acquireScope(scope, usualDelivery());
-      return { ledger, own: await ledger.scope(scope) };
+      return { ledger, own: scopeOf(ledger, scope) };
     };
     return { path, first: await run(), second: await run() };
   };
@@ -643,7 +653,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
       return undefined;
     };
     await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
-    await second.own.recover();
+    await second.ledger.recover();
     expect(await second.own.recordRetry(id, 0)).toBe(true);
     for (const state of ["not_sent", "refused", "unknown"] as const) {
       await first.own.recordOutcome(id, { ...settlement, state });

@@ -148,8 +148,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
     await ledger?.acquireScope(scope, usualDelivery());
-    const own = await ledger?.scope(scope);
-    await own?.recordRequest({
+    await ledger?.recordRequest(await ledger.makeScope(scope), {
       dedupKeys: Buffer.alloc(32, 1).fill(2, 16),
       key: "",
       input: "a",

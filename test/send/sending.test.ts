@@ -292,7 +292,7 @@ describe("one request", () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.acquire();
-    await run.recordSize(150, "refused");
+    await run.recordRefusedSize(150);
     await run.close();
     const dataset = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
     const requests = async (oneRequest: boolean) =>
@@ -633,6 +633,19 @@ describe("an outcome", () => {
     }
     const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
+  });
+
+  it("ends with the groups that were logged if an attempt has an unexpected error", async () => {
+    const answer = (_: Buffer, attempt: number) => {
+      if (attempt === 2) throw new TypeError("x is not a function");
+      return answered(200);
+    };
+    const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}\n${group(3)}`)), { limit: 120, answer });
+    expect(result.failure?.details).toMatchObject({
+      stoppedBy: "internal",
+      stack: expect.stringContaining("TypeError"),
+    });
+    expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
   });
 
   it("warns about a reply that cannot be read", async () => {

@@ -14,7 +14,7 @@ type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: 
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
-  const { outcomes, runLedger, host, maxWaitMs, dedupKeys, priorOutcomes, numberOf } = options;
+  const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
   /** After a signal, the wait for another run is at most as long as the wait for a reply. */
@@ -32,10 +32,6 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const updateWaiting = () => {
     const isWaiting = listPending("not_sent").length > 0 || delivery.planResends().jobs.length > 0;
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
-  };
-  const writeRejected = async (rejected: readonly RejectedGroup[]) => {
-    if (rejected.length > 0) await delivery.rejects?.requireWritable(true);
-    await delivery.rejects?.append(rejected);
   };
 
   const catchUp = async () => {
@@ -64,18 +60,15 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const { refused = [], stop } = delivery.sent() ?? {};
     const from = refusedCount;
     refusedCount = refused.length;
-    await writeRejected(refused.slice(from));
+    await delivery.rejects?.append(refused.slice(from));
     // After a signal, the last batch may still send the remaining groups.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
     // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
-    const byKey = new Map<string, number>();
-    for (const group of listPending("not_sent")) {
-      const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
-      if (!byKey.has(key)) byKey.set(key, group);
-    }
+    const byKey = new Map<number, number>();
+    for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
     const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
@@ -118,7 +111,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
         }
       }
       if (completed.length > 0) updateWaiting();
-      await writeRejected(rejected);
+      await delivery.rejects?.append(rejected);
     },
     async sendFull(): Promise<void> {
       const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);

@@ -30,15 +30,14 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   const logOptions = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
-  let run: () => Promise<FollowedResult>;
   try {
     runLedger = await openRunLedger(logOptions, { destination, input: basename(options.file) });
-    run = await openFollowRun(logOptions, runLedger);
+    return await followWithLedger(logOptions, runLedger);
   } catch (thrown) {
-    await runLedger?.close();
     throw markUnsent(thrown);
+  } finally {
+    await runLedger?.close();
   }
-  return await run().finally(async () => await runLedger.close());
 };
 
 /** Maximum time between polls, which are needed because not every file system reports changes. */
@@ -61,9 +60,10 @@ const openKeyNumbers = () => {
   return { find, add };
 };
 
-const isInputChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
-
-const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger: RunLedger) => {
+const followWithLedger = async (
+  options: FollowOptions & DeliverOptions,
+  runLedger: RunLedger,
+): Promise<FollowedResult> => {
   const { groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
   const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
@@ -168,13 +168,14 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
     outcomes.extendTo(groups.count);
-    const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
+    const isChanged = isFailure(stop, "input-changed");
+    const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
     const open = files.all.flatMap(({ growing }) => growing.incomplete);
-    if (!isInputChanged(stop)) for (const group of open) await grouping.finalizeGroup(dataset, group);
+    if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
-    const isUnread = isInputChanged(stop) || isFailure(stop, "file-not-followable");
+    const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const isUnfinished = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     reportPriorRuns();
@@ -185,12 +186,8 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const result = logResult(dataset, {
       ...delivery.options,
       resendLogged: false,
-      sent: {
-        ...sent,
-        problems: [...(stop?.details.problems ?? []), ...sent.problems],
-        // A signal is the normal end of a run, unless groups are left.
-        stop: stop ?? (isAll ? undefined : signal),
-      },
+      // A signal is the normal end of a run, unless groups are left.
+      sent: { ...sent, stop: stop ?? (isAll ? undefined : signal) },
       rejectsFile: (delivery.rejects?.countLines() ?? 0) > 0 ? delivery.rejectsFile : undefined,
       ledger: runLedger.resultFacts,
     });
@@ -204,18 +201,16 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   };
 
   await delivery.readPriorOutcomes();
-  return async (): Promise<FollowedResult> => {
-    try {
-      await delivery.rejects?.requireWritable(true);
-      const stop = await catchStop(follow());
-      const canContinue = stop === undefined || stop.code === "invalid_input";
-      // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
-      const isSending = canContinue && !host.urgent.aborted && !isInputChanged(stop);
-      const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
-      return { dataset, result: await finish(stop ?? lastStop) };
-    } catch (thrown) {
-      await dataset.close();
-      throw thrown;
-    }
-  };
+  try {
+    await delivery.rejects?.requireWritable(true);
+    const stop = await catchStop(follow());
+    const canContinue = stop === undefined || stop.code === "invalid_input";
+    // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
+    const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
+    const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
+    return { dataset, result: await finish(stop ?? lastStop) };
+  } catch (thrown) {
+    await dataset.close();
+    throw thrown;
+  }
 };
