@@ -167,6 +167,12 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
+/** Returns a fact, with its list sorted; undefined if not stated. Assumed: 0, "" and an empty list are not stated. */
+export const toStatedFact = (fact: unknown): unknown => {
+  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
+  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
+};
+
 /** Returns the day of a date (assumed: it starts with `YYYY-MM-DD`); null without a date, undefined if unreadable. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;

@@ -9,7 +9,7 @@ import { elementsOf, findAt, type JsonValue, memberAt, parseValue, readRoot, spa
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
-import { compareCodeUnits, listDatacenters, priceNames, statedPrices } from "./fields.ts";
+import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -43,17 +43,10 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-/** Assumed: 0, "" and an empty list mean "not stated". */
-const toStatedFact = (fact: unknown): unknown => {
-  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
-  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
-};
-
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    // zod drops this key, so a model with only this price would get an empty `pricing`.
-    const value = name === "__proto__" ? undefined : prices.get(name);
+    const value = prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
