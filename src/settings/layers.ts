@@ -104,17 +104,16 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   };
 };
 
-const toSettingText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
-
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
-  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
-    value === undefined || value === null || (value === "" && source !== "command line")
-      ? undefined
-      : { text: toSettingText(value), source, where: { setting: name, ...where } };
+  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
+    if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return { text, source, where: { setting: name, ...where } };
+  };
   const typed = resolve(flags[name], "command line", { option: values.toOptionName(name) });
   if (typed !== undefined) return typed;
   const environment = values.toVariableName(name);
@@ -139,10 +138,8 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
-type Value<Name extends values.SettingName> = values.SettingValues[Name] | undefined;
-
 /** Resolves a setting and parses its text. @throws Failure `setting-invalid` */
-export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name): Value<Name> => {
+export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name) => {
   const resolved = resolveSetting(layers, name);
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;

@@ -31,7 +31,7 @@ export const readSettings = async (given: SettingsSources) => {
     const verb = set.length === 1 ? "is" : "are";
     if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
   }
-  const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
+  const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
     return value;
@@ -154,8 +154,10 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const path = parsed.url.href;
     // Only the environment's URL may contain a password, which is also used for the same URL on the command line.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
-    for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
-      for (const part of [secret, encodeURIComponent(secret)]) hide(part);
+    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
+      hide(secret);
+      hide(encodeURIComponent(secret));
+    }
     if (typed !== undefined && parsed.secret !== "") {
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
