@@ -130,7 +130,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
-/** Returns the setting that a URL comes from, and its source. The log URL can come from `base_url`. */
+/** Returns the setting that a URL comes from, and the source of this setting. The log URL can come from `base_url`. */
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];

@@ -152,7 +152,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password, which is also used for the same URL on the command line.
+    // Only the environment's URL may contain a password. The same URL on the command line then has this password.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);

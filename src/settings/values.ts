@@ -106,14 +106,14 @@ interface Setting<Value> {
   readonly parse: Parse<Value>;
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
-  /** The default, or a function that returns it for the profile's name and the text of `derivedFrom`. */
+  /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
   readonly local?: string;
-  /** A valid value, if commands need the setting and it has no default. */
+  /** A valid value for messages. Only settings that commands need, but that have no default, have an example. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides the variable. */
+  /** True for a setting of deployed services, which the profile `local` ignores. `--profile` overrides its variable. */
   readonly isOfService?: true;
 }
 
