@@ -90,9 +90,8 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
     add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
     return regressions;
   }
-  const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const nowText = prices.get(name) ?? "";
+    const nowText = is.pricing?.[name] ?? "";
     const [before, after] = [parsePrice(text), parsePrice(nowText)];
     const values = [formatPrice(name, text), formatPrice(name, nowText)];
     if (before === undefined) continue;
@@ -185,14 +184,15 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
       const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
       return `${way}, ${why}${needsCheaper ? " at a lower price" : ""}`;
     };
-    const facts = regressions.map((regression) => {
-      const { rule, path } = regression;
-      const position = { ...lock.positionOf(at, path), path: ["models", at, ...path] };
+    const differences = regressions.map((regression) => {
+      const { rule } = regression;
+      const path = ["models", at, ...regression.path];
       const message = `${locked.id} ${regression.message}`;
-      const problem = { ...position, rule, severity: lockRules[rule].severity, message, advice: adviceFor(rule) };
+      const facts = { path, rule, severity: lockRules[rule].severity, message, advice: adviceFor(rule) };
+      const problem = { ...lock.positionOf(path), ...facts };
       return { locked, regression, problem, replacement };
     });
-    return facts.sort((a, b) => a.problem.line - b.problem.line);
+    return differences.sort((a, b) => a.problem.line - b.problem.line);
   });
 };
 
