@@ -1,11 +1,10 @@
 /** Reads the settings of one run, and the locations of its ledger and store. */
-import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { requireSafeOwnership } from "../files.ts";
+import { checkFileMode, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
 import { inProfile } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
@@ -164,7 +163,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     }
     const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);
-    const password = knownPassword || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
+    const password = knownPassword || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = readValue(layers, "credential_command");
@@ -206,16 +205,13 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   try {
-    const facts = statSync(file);
-    // Reading a pipe without a writer would never end.
-    if (!facts.isFile()) return undefined;
-    for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
+    for (const line of readRegularFile(file).toString("utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
       const password = fields[wanted.length];
       const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
       if (isMatch && !line.startsWith("#") && password !== undefined) {
-        return { file, password, isReadableByOthers: (facts.mode & 0o077) !== 0 };
+        return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
       }
     }
   } catch {}

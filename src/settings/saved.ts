@@ -133,7 +133,8 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     if (lock === undefined) throw settingsLocked(path);
     try {
       const { members, profiles } = readSaved(host, kind);
-      const [changed, { profiles: _, ...otherMembers }] = [new Map(profiles), members];
+      const { profiles: _, ...otherMembers } = members;
+      const changed = new Map(profiles);
       change(changed, otherMembers);
       // Keeps a profile without settings, but removes a profile without credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
