@@ -2,6 +2,7 @@
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
+import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
@@ -52,14 +53,8 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
 /** Replaces a value that is nested too deeply for JSON. */
-const toWritable = (value: unknown): unknown => {
-  try {
-    JSON.stringify(value);
-    return value ?? null;
-  } catch {
-    return "(nested too deeply)";
-  }
-};
+const toWritable = (value: unknown = null): unknown =>
+  ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 
 /** Returns a price and its key. Equal facts have equal keys. */
 const toPrice = (value: unknown) => {

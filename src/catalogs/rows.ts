@@ -16,13 +16,10 @@ export const groupById = <Value>(
   values: readonly Value[],
   idOf: (value: Value) => unknown,
 ): ReadonlyMap<string, readonly Value[]> => {
-  const byId = new Map<string, Value[]>();
+  const byId = new Map<string, readonly Value[]>();
   for (const value of values) {
     const id = textOf(idOf(value));
-    if (id === undefined) continue;
-    const sameId = byId.get(id);
-    if (sameId === undefined) byId.set(id, [value]);
-    else sameId.push(value);
+    if (id !== undefined) byId.set(id, [...(byId.get(id) ?? []), value]);
   }
   return byId;
 };
