@@ -22,7 +22,9 @@ export interface SettingsSources {
     readonly notice: (sentence: string) => void;
     readonly warn: (problem: Problem) => void;
   };
+  /** The command's own defaults. */
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
+  /** True if the profile need not exist. Default: false. */
   readonly canBeNew?: boolean;
 }
 
@@ -72,9 +74,9 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 
 export type Layers = ReturnType<typeof findLayers>;
 
-export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
+export const findLayers = (sources: SettingsSources) => {
   const { host, flags, screen, defaults, canBeNew = false } = sources;
-  const file = readSaved(host, "settings", screen?.warn);
+  const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
   const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
@@ -85,7 +87,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
-  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen?.warn));
+  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen.warn));
   const isNew = !known.includes(profile);
   if (isNew && !canBeNew) throw unknownProfile(profile, { known, where });
   return {
