@@ -103,7 +103,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise above a limit does not look equal to it */
+/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit stays over it */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];

@@ -69,12 +69,12 @@ export const lockRules = {
 
 type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
-const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
+const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
 /** `path` starts at the model. `locked` and `now` are empty if not stated. `message` comes after the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
-const lists = [
+const listedFacts = [
   ["input_modalities", "modality-removed", "accepts"],
   ["output_modalities", "modality-removed", "returns"],
   ["supported_features", "feature-removed", "has"],
@@ -122,7 +122,7 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
       add("context-unknown", [field], [before], `no longer states its context (was ${before} tokens)`);
     }
   }
-  for (const [field, rule, verb] of lists) {
+  for (const [field, rule, verb] of listedFacts) {
     const [before = [], after = []] = [was[field], is[field]];
     const words = before.join(", ");
     if (field === "countries" && words !== "" && after.length === 0) {
@@ -212,7 +212,7 @@ const findReplacement = (
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
-    findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule));
+    findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
