@@ -6,7 +6,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
 import { Refusal } from "./operation.ts";
 
-/** @throws Refusal 413 as soon as the body is over its limit; 415 before it is read; 400 if it is cut off or damaged */
+/** Passes a body to `use`. @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */
 type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
 /** Maximum bytes of all bodies in memory. At the limit, rollcall continues to read only the oldest request. */
