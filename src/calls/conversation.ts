@@ -76,31 +76,28 @@ export const composeMessage = (role: string, content: RawJson): RawJson =>
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Returns the next tool message that answers the call with an id. That message gets no turn of its own. */
+/** Returns the next tool message with an id as a turn, which then is no longer a turn of the conversation. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** Converts messages and choices from index `from` on. A tool's answer becomes the result of the tool call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  const answers = new Map<string, number[]>();
-  for (let at = from; at < items.length; at++) {
-    const id = textAt(items[at], "role") === "tool" ? textAt(items[at], "tool_call_id") : undefined;
-    if (id === undefined) continue;
-    const positions = answers.get(id) ?? [];
-    answers.set(id, positions);
-    positions.push(at);
+  const answers = new Map<string, { readonly item: RawJson; readonly at: number }[]>();
+  for (const [at, item] of items.entries()) {
+    const id = textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined;
+    if (id === undefined || at < from) continue;
+    const sameId = answers.get(id) ?? [];
+    sameId.push({ item, at });
+    answers.set(id, sameId);
   }
   const taken = new Set<number>();
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
     const takeAnswer: TakeAnswer = (id = "") => {
-      const positions = answers.get(id) ?? [];
-      let answerAt = positions.shift();
-      while (answerAt !== undefined && answerAt <= at) answerAt = positions.shift();
-      const answer = answerAt === undefined ? undefined : items[answerAt];
-      if (answerAt === undefined || answer === undefined) return undefined;
-      taken.add(answerAt);
-      return toTurn(answer, answerAt);
+      const answer = answers.get(id)?.find((one) => one.at > at && !taken.has(one.at));
+      if (answer === undefined) return undefined;
+      taken.add(answer.at);
+      return toTurn(answer.item, answer.at);
     };
     return {
       at,

@@ -22,47 +22,47 @@ export const maxSavedReplies = 500;
 /** Maximum decompressed size of a file. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
-/** Matches a file's name: time and digest of a reply. The time has `-` for `:`, which Windows does not allow. */
-const namePattern = /^(\d{4}-\d\d-\d\dT)([\d-]{8})(\.\d{3}Z)-([0-9a-f]{24})\.json\.gz$/;
-const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, 24);
 const historyRoot = (folder: string): string => join(folder, "catalog-history");
 
-const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string =>
-  join(historyRoot(folder), `${catalog}-${digestOf(Buffer.from(JSON.stringify([address, catalog, provider])))}`);
+const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string => {
+  const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
+  return join(historyRoot(folder), `${catalog}-${digest}`);
+};
+
+/** Matches a file's name: the time of a reply, with `-` instead of `:`, which Windows does not allow. */
+const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
   listNames(folder)
     .sort()
     .flatMap((name) => {
-      const [, day = "", time = "", rest = "", digest = ""] = namePattern.exec(name) ?? [];
-      const fetchedAt = Date.parse(`${day}${time.replaceAll("-", ":")}${rest}`);
-      return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), digest, fetchedAt }];
+      const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
+      const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
+      return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
     });
 
 const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 
-const readReply = ({ path, digest }: Record<"path" | "digest", string>): Uint8Array | undefined => {
-  const bytes = ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
-  return bytes && digestOf(bytes) === digest ? bytes : undefined;
-};
+const readReply = ({ path }: { readonly path: string }): Buffer | undefined =>
+  ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
 /** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
-  const [history, digest] = [historyFolder(folder, id), digestOf(bytes)];
+  const history = historyFolder(folder, id);
   const files = listFiles(history);
-  const latest = files.findLast((file) => readReply(file) !== undefined);
-  if (latest?.digest === digest) {
+  const latest = files.at(-1);
+  if (latest && readReply(latest)?.equals(bytes)) {
     utimesSync(latest.path, time, time);
     return;
   }
   makeFolder(history);
-  const path = join(history, `${time.toISOString().replaceAll(":", "-")}-${digest}.json.gz`);
+  const path = join(history, `${time.toISOString().replaceAll(":", "-")}.json.gz`);
   writeFileAtomically(path, [gzipSync(bytes)]);
   utimesSync(path, time, time);
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns the last reply up to a time, or else the first later one. An equal reply last came at `checkedAt`. */
+/** Returns the last reply up to a time, or else the first later reply. `checkedAt` is when it last came again. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);

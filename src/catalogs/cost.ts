@@ -4,7 +4,7 @@ import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** Zero for each unit that has a price. `prompt_tokens` includes the cached tokens. */
+/** A count of zero for each unit that models have a price for. `prompt_tokens` includes the cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 

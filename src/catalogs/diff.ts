@@ -1,9 +1,9 @@
 /** Finds models in only one of two catalogs, and facts that differ. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
-import { compareDecimals } from "../decimal.ts";
-import { isObject } from "../json/walk.ts";
-import { catalogFields, parseAmount, priceNames } from "./fields.ts";
+import { formatDecimal } from "../decimal.ts";
+import { ignoreErrors } from "../files.ts";
+import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
 export interface Change {
@@ -40,54 +40,30 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
-  const [before, after] = [readFacts(older), readFacts(newer)];
-  const rank = (field: string): number => (field.startsWith("pricing") ? 0 : 1);
-  return [...new Set([...before.keys(), ...after.keys()])]
-    .sort((a, b) => rank(a) - rank(b))
-    .flatMap((field): readonly Change[] => {
-      const change = changesByField.get(field) ?? "price";
-      const [was, is] = [before.get(field) ?? null, after.get(field) ?? null];
-      return isSameFact(change, was, is) ? [] : [{ id, name, change, field, from: was, to: is }];
-    });
+  const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
+  const fields = [...Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price)), ...otherFields];
+  return fields.flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
+    const toFact = change === "price" ? toPrice : toOtherFact;
+    const from = toFact(toWritable(read({ catalogEntry: { entry: older } })));
+    const to = toFact(toWritable(read({ catalogEntry: { entry: newer } })));
+    return from.key === to.key ? [] : [{ id, name, change, field, from: from.value, to: to.value }];
+  });
 };
 
-const changesByField = new Map(catalogFields.map(({ name, change }) => [name, change]));
-
-const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
-  const facts = new Map<string, unknown>();
-  const add = (field: string, value: unknown) => facts.set(field, toWritable(value));
-  const { pricing = null } = model;
-  if (pricing !== null && !isObject(pricing)) add("pricing", pricing);
-  const prices = new Map(Object.entries(isObject(pricing) ? pricing : {}));
-  for (const name of new Set([...priceNames, ...prices.keys()])) {
-    if (prices.has(name)) add(`pricing.${name}`, prices.get(name));
-  }
-  for (const { name, change, value: read } of catalogFields) {
-    if (change === undefined || change === "price") continue;
-    const value = read({ catalogEntry: { entry: model } });
-    const fact = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
-    // Assumed: 0 and "" mean "not stated".
-    const isStated = fact !== 0 && fact !== "" && !(change === "countries" && Array.isArray(fact) && fact.length === 0);
-    add(name, isStated ? fact : null);
-  }
-  return facts;
-};
+const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
 /** Replaces a value that is nested too deeply for JSON. */
-const toWritable = (value: unknown): unknown => {
-  try {
-    JSON.stringify(value);
-    return value ?? null;
-  } catch {
-    return "(nested too deeply)";
-  }
+const toWritable = (value: unknown = null): unknown =>
+  ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
+
+/** Returns a price and its key. Equal facts have equal keys. */
+const toPrice = (value: unknown) => {
+  const amount = parseAmount(value);
+  return { value, key: amount === undefined ? JSON.stringify(value) : formatDecimal(amount) };
 };
 
-const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
-  const [amountA, amountB] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
-  if (amountA !== undefined && amountB !== undefined) return compareDecimals(amountA, amountB) === 0;
-  return toSortedJson(a) === toSortedJson(b);
+const toOtherFact = (value: unknown) => {
+  const stated = toStatedFact(value) ?? null;
+  const distinct = Array.isArray(value) ? [...new Set(value)] : value;
+  return { value: stated === null ? null : distinct, key: JSON.stringify(stated) };
 };
-
-const toSortedJson = (value: unknown): string =>
-  Array.isArray(value) ? JSON.stringify(value.map((item) => JSON.stringify(item)).sort()) : JSON.stringify(value);

@@ -14,8 +14,9 @@ interface FieldOptions {
   readonly align?: "right" | "decimal";
   /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
   readonly change?: string;
-  readonly of?: (row: FieldRow) => unknown;
-  /** Formats a value that is not null. `spelled` returns the reply's spelling. By default, texts stay as they are. */
+  /** Default: the value with the field's name in the catalog entry. */
+  readonly read?: (row: FieldRow) => unknown;
+  /** Formats a value. `spelled` returns the JSON in the reply. Default: texts as they are, other values as spelled. */
   readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
@@ -23,22 +24,22 @@ type FieldColumn = ReturnType<typeof field>;
 
 /** Creates the column (`Column` of the output) of a field. A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { of = ({ catalogEntry }: FieldRow) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
+  const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
   return {
     name,
     heading,
     ...display,
     cell: (row: FieldRow, spelled: () => string): string => {
-      const value = of(row) ?? undefined;
+      const value = read(row) ?? undefined;
       if (value === undefined) return "";
       return text?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
     },
-    value: (row: FieldRow): unknown => of(row) ?? undefined,
+    value: (row: FieldRow): unknown => read(row) ?? undefined,
   };
 };
 
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
-  field(name, { ...options, of: ({ model }) => model?.value[name] });
+  field(name, { ...options, read: ({ model }) => model?.value[name] });
 
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -102,7 +103,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp rounds up, so that a rise stays above a limit */
+/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit stays over it */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
@@ -119,7 +120,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
     heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,
     rank: rank ?? (isPerToken ? 17 : 18),
     align: "decimal",
-    of: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
+    read: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
     /** Marks an invalid price that has digits, because it looks like a valid price. */
     text: (value, spelled) => {
       const text = typeof value === "string" ? value : spelled();
@@ -150,7 +151,7 @@ export const catalogFields: readonly FieldColumn[] = [
   field("datacenters.country_code", {
     heading: "countries",
     rank: 9,
-    of: ({ catalogEntry }) => listCountries(catalogEntry?.entry) ?? catalogEntry?.entry.datacenters,
+    read: ({ catalogEntry }) => listCountries(catalogEntry?.entry) ?? catalogEntry?.entry.datacenters,
     text: (_, spelled, { catalogEntry }) => listCountries(catalogEntry?.entry)?.join(", ") ?? spelled(),
     change: "countries",
   }),
@@ -167,6 +168,12 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
+/** Returns a fact, with its list sorted; undefined if not stated. Assumed: 0, "" and an empty list are not stated. */
+export const toStatedFact = (fact: unknown): unknown => {
+  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
+  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
+};
+
 /** Returns the day of a date (assumed: it starts with `YYYY-MM-DD`); null without a date, undefined if unreadable. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
@@ -175,7 +182,7 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** Each word must be a part of the id or name, in any letter case, or a glob (`*`, `?`) that matches the id. */
+/** Returns a test of ids and names. Each word of the pattern is a part of the id or name, or a glob over the id. */
 export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));

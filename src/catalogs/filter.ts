@@ -25,14 +25,14 @@ export type Filter = Readonly<Partial<Record<Exclude<WordsName, "maxPrice">, Str
   readonly createdSince?: RelativeTime | undefined;
 };
 
-type Holds = (words: Strings, wanted: ReadonlySet<string>) => boolean;
-const hasAll: Holds = (words, wanted) => [...wanted].every((word) => words.includes(word));
-const hasSome: Holds = (words, wanted) => words.some((word) => wanted.has(word));
-const hasOnly: Holds = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
+type WordTest = (words: Strings, wanted: ReadonlySet<string>) => boolean;
+const hasAll: WordTest = (words, wanted) => [...wanted].every((word) => words.includes(word));
+const hasSome: WordTest = (words, wanted) => words.some((word) => wanted.has(word));
+const hasOnly: WordTest = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
 
 const listOption = <Name extends string>(name: Name, column: string, usual: string) => {
-  const of = (model: CatalogModel): Strings => textsOf(model[column]) ?? [];
-  return { name, column, of, holds: hasAll, usual: usual.split(" ") } as const;
+  const read = (model: CatalogModel): Strings => textsOf(model[column]) ?? [];
+  return { name, column, read, matches: hasAll, usual: usual.split(" ") } as const;
 };
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
@@ -49,10 +49,10 @@ const countryCodes: Strings = [
 ].flatMap((line) => line.split(" "));
 
 /** A model's words are the countries of its data centers. A missing country is an empty word. */
-const countryOption = <Name extends string>(name: Name, holds: Holds) => {
-  const of = ({ datacenters }: CatalogModel): Strings =>
+const countryOption = <Name extends string>(name: Name, matches: WordTest) => {
+  const read = ({ datacenters }: CatalogModel): Strings =>
     (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
-  return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] } as const;
+  return { name, column: "datacenters.country_code", read, matches, usual: ["EU", ...countryCodes] } as const;
 };
 
 const modalities = "text image audio video file";
@@ -61,20 +61,20 @@ const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" ");
-const listQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
-const listPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
+const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
+const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** Assumed: services use the words in `usual`. Other words that a catalog has are accepted, too. */
+/** `read` returns a model's words. Assumed: services use the words in `usual`. Other words of catalogs are accepted. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
   listOption("feature", "supported_features", features),
   listOption("parameter", "supported_sampling_parameters", parameters),
-  { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
+  { name: "quantization", column: "quantization", read: readQuantization, matches: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  // Here, `holds` is undefined, because prices are compared as numbers.
-  { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: fields.knownPriceNames },
+  // Here, `matches` is undefined, because prices are compared as numbers.
+  { name: "maxPrice", column: "pricing", read: readPriceNames, matches: undefined, usual: fields.knownPriceNames },
 ] as const;
 
 type WordsName = (typeof wordsOptions)[number]["name"];
@@ -96,12 +96,12 @@ const listCriteria = (filter: Filter, now: number) => {
     const matches = fields.compilePattern(pattern);
     add([], ({ id, name }) => matches({ id: textOf(id) ?? "", name: textOf(name) ?? "" }));
   }
-  for (const { name, column, of, holds } of wordsOptions) {
+  for (const { name, column, read, matches } of wordsOptions) {
     const words = listWords(filter, name)?.map(normalizeWord);
-    if (words === undefined || holds === undefined) continue;
+    if (words === undefined || matches === undefined) continue;
     const hasUnion = column === "datacenters.country_code" && words.includes("eu");
     const wanted = new Set([...words, ...(hasUnion ? europeanUnion.map(normalizeWord) : [])]);
-    add([column], (model) => holds(of(model).map(normalizeWord), wanted));
+    add([column], (model) => matches(read(model).map(normalizeWord), wanted));
   }
   for (const [column, minimum] of [
     ["context_length", minContext],
@@ -154,11 +154,11 @@ export const usualWords = (option: string): Strings =>
 /** Finds the first word of a filter that is neither usual nor in any model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
-  for (const { name, usual, of } of wordsOptions) {
+  for (const { name, usual, read } of wordsOptions) {
     const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
     const unusual = (listWords(filter, name) ?? []).filter((word) => !isIn(usual, word));
     if (unusual.length === 0) continue;
-    const occurring = [...new Set(models.flatMap(of))].filter((one) => one.trim() !== "").sort();
+    const occurring = [...new Set(models.flatMap(read))].filter((one) => one.trim() !== "").sort();
     const word = unusual.find((one) => !isIn(occurring, one));
     if (word === undefined) continue;
     const near = findNearest(word, occurring);

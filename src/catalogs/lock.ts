@@ -5,11 +5,11 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
-import { elementsOf, findAt, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
+import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
-import { compareCodeUnits, listDatacenters, priceNames, statedPrices } from "./fields.ts";
+import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -43,24 +43,17 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-/** Assumed: 0, "" and an empty list mean "not stated". */
-const toStatedFact = (fact: unknown): unknown => {
-  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
-  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
-};
-
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    // zod drops this key, so a model with only this price would get an empty `pricing`.
-    const value = name === "__proto__" ? undefined : prices.get(name);
+    const value = prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
 
 export type LockPath = readonly (string | number)[];
-/** `positionOf` returns the line and column of a fact, from 1. */
+/** `positionOf` returns the line and column of a value, from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;
@@ -73,27 +66,15 @@ export const readLock = (file: string) => {
   const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
   const root = readRoot(bytes);
   if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
-  const positionAt = (json: JsonValue) => locate(spanOf(json).start);
+  const positionOf = (path: LockPath) => locate(spanOf(findDeepest(root, path)).start);
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
-  if (version === undefined) throw invalidLock("it is not a lock file", false, positionAt(root));
-  if (version !== lockVersion) throw newerLock(positionAt(memberAt(root, lockKey) ?? root));
-  const [list, listValue = root] = [getValue(value, ["models"]), memberAt(root, "models")];
-  if (!Array.isArray(list)) throw invalidLock("invalid models", true, positionAt(listValue));
-  // Finds all models in one pass, because a search from the start for each model is slow.
-  const values = elementsOf(listValue);
-  const positionOf = (model: number, path: LockPath) => {
-    const modelValue = values[model] ?? listValue;
-    return positionAt(findAt(modelValue, path) ?? modelValue);
-  };
-  const models = list.map((model: unknown, index) => {
-    const { data, error } = LockedModel.safeParse(model);
-    if (data !== undefined) return data;
-    const key = String(error.issues[0]?.path[0]);
-    const path = getValue(model, [key]) === undefined ? [] : [key];
-    throw invalidLock(`invalid ${["models", index, ...path].join(".")}`, true, positionOf(index, path));
-  });
-  return { file, models, positionOf };
+  if (version === undefined) throw invalidLock("it is not a lock file", false, positionOf([]));
+  if (version !== lockVersion) throw newerLock(positionOf([lockKey]));
+  const { data, error } = z.object({ models: z.array(LockedModel) }).safeParse(value);
+  if (data !== undefined) return { file, models: data.models, positionOf };
+  const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
+  throw invalidLock(`invalid ${path.join(".")}`, true, positionOf(path));
 };
 
 const readLockBytes = (file: string): Buffer | undefined => {

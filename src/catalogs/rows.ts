@@ -1,6 +1,8 @@
 /** Makes the rows of lists from catalog entries and models that can be called. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
+import { composeArray, composeObject } from "../json/raw-json.ts";
+import { toBuffer } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
@@ -14,13 +16,10 @@ export const groupById = <Value>(
   values: readonly Value[],
   idOf: (value: Value) => unknown,
 ): ReadonlyMap<string, readonly Value[]> => {
-  const byId = new Map<string, Value[]>();
+  const byId = new Map<string, readonly Value[]>();
   for (const value of values) {
     const id = textOf(idOf(value));
-    if (id === undefined) continue;
-    const sameId = byId.get(id);
-    if (sameId === undefined) byId.set(id, [value]);
-    else sameId.push(value);
+    if (id !== undefined) byId.set(id, [...(byId.get(id) ?? []), value]);
   }
   return byId;
 };
@@ -45,13 +44,13 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
-  const start = JSON.stringify({ catalogs, data: [] }).slice(0, -2);
-  const pieces = rows.flatMap(({ model, catalogEntry }, at) => [
-    at === 0 ? "{" : ",{",
-    ...(model === undefined ? [] : ['"model":', model.raw, ","]),
-    `"catalog":${JSON.stringify(catalogEntry?.catalog ?? null)},"entry":`,
-    catalogEntry?.raw ?? "null",
-    "}",
-  ]);
-  return Buffer.concat([start, ...pieces, "]}"].map((piece) => Buffer.from(piece)));
+  const toText = ({ raw }: Pick<ReplyEntry, "raw">) => toBuffer(raw).toString("utf8");
+  const data = rows.map(({ model, catalogEntry: entry }) =>
+    composeObject({
+      model: model && toText(model),
+      catalog: JSON.stringify(entry?.catalog ?? null),
+      entry: entry === undefined ? "null" : toText(entry),
+    }),
+  );
+  return Buffer.from(composeObject({ catalogs: JSON.stringify(catalogs), data: composeArray(data) }));
 };

@@ -69,12 +69,12 @@ export const lockRules = {
 
 type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
-const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
+const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
 /** `path` starts at the model. `locked` and `now` are empty if not stated. `message` comes after the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
-const lists = [
+const listedFacts = [
   ["input_modalities", "modality-removed", "accepts"],
   ["output_modalities", "modality-removed", "returns"],
   ["supported_features", "feature-removed", "has"],
@@ -90,9 +90,8 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
     add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
     return regressions;
   }
-  const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const nowText = prices.get(name) ?? "";
+    const nowText = is.pricing?.[name] ?? "";
     const [before, after] = [parsePrice(text), parsePrice(nowText)];
     const values = [formatPrice(name, text), formatPrice(name, nowText)];
     if (before === undefined) continue;
@@ -123,7 +122,7 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
       add("context-unknown", [field], [before], `no longer states its context (was ${before} tokens)`);
     }
   }
-  for (const [field, rule, verb] of lists) {
+  for (const [field, rule, verb] of listedFacts) {
     const [before = [], after = []] = [was[field], is[field]];
     const words = before.join(", ");
     if (field === "countries" && words !== "" && after.length === 0) {
@@ -185,14 +184,15 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
       const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
       return `${way}, ${why}${needsCheaper ? " at a lower price" : ""}`;
     };
-    const facts = regressions.map((regression) => {
-      const { rule, path } = regression;
-      const position = { ...lock.positionOf(at, path), path: ["models", at, ...path] };
+    const differences = regressions.map((regression) => {
+      const { rule } = regression;
+      const path = ["models", at, ...regression.path];
       const message = `${locked.id} ${regression.message}`;
-      const problem = { ...position, rule, severity: lockRules[rule].severity, message, advice: adviceFor(rule) };
+      const facts = { path, rule, severity: lockRules[rule].severity, message, advice: adviceFor(rule) };
+      const problem = { ...lock.positionOf(path), ...facts };
       return { locked, regression, problem, replacement };
     });
-    return facts.sort((a, b) => a.problem.line - b.problem.line);
+    return differences.sort((a, b) => a.problem.line - b.problem.line);
   });
 };
 
@@ -212,7 +212,7 @@ const findReplacement = (
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
-    findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule));
+    findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;

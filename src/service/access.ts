@@ -13,7 +13,7 @@ import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns why a request is refused; undefined if it is accepted. Loopback names are always allowed. */
+/** Returns the reason to refuse a request; undefined to accept the request. Loopback names are always allowed. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);

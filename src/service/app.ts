@@ -1,7 +1,7 @@
 /** The interface as a web application: routes, authentication, readiness, and errors in the interface's formats. */
 import { randomUUID } from "node:crypto";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
-import type { Endpoint } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
 import { type Authenticator, foreignRequestReason } from "./access.ts";
 import { openBodyReader } from "./body.ts";
@@ -27,7 +27,7 @@ export interface EndedExchange {
   readonly key: string | null;
 }
 
-type Exchange = { -readonly [Name in "operation" | "bytes" | "stored_bytes" | "key"]: EndedExchange[Name] };
+type Exchange = { -readonly [Name in keyof EndedExchange]: EndedExchange[Name] };
 
 interface AppOptions extends Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> {
   readonly operations: readonly Operation[];
@@ -45,16 +45,19 @@ export const createApp = (options: AppOptions) => {
   app.use(async (context, next) => {
     const { incoming, outgoing } = context.env;
     const started = elapsed();
-    const exchange: Exchange = { operation: "other", bytes: 0, stored_bytes: 0, key: null };
-    context.set("exchange", exchange);
     const givenId = String(incoming.headers["x-request-id"] ?? "");
-    const id = requestIdPattern.test(givenId) ? givenId : randomUUID();
-    outgoing.setHeader("X-Request-Id", id);
+    const exchange: Exchange = {
+      id: requestIdPattern.test(givenId) ? givenId : randomUUID(),
+      operation: "other",
+      method: incoming.method ?? "",
+      ...{ status: null, duration_ms: 0, bytes: 0, stored_bytes: 0, key: null },
+    };
+    context.set("exchange", exchange);
+    outgoing.setHeader("X-Request-Id", exchange.id);
     outgoing.on("close", () => {
-      const { operation, bytes, stored_bytes, key } = exchange;
-      const status = outgoing.headersSent ? outgoing.statusCode : null;
-      const duration_ms = Math.round((elapsed() - started) * 10) / 10;
-      onEnd?.({ id, operation, method: incoming.method ?? "", status, duration_ms, bytes, stored_bytes, key });
+      if (outgoing.headersSent) exchange.status = outgoing.statusCode;
+      exchange.duration_ms = Math.round((elapsed() - started) * 10) / 10;
+      onEnd?.(exchange);
     });
     await next();
   });
@@ -68,22 +71,18 @@ export const createApp = (options: AppOptions) => {
     if (isStopping()) return answerState(503, "stopping");
     return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
   });
-  for (const { endpoint } of operations) {
-    app.on(endpoint.method, routePath(endpoint), async ({ var: { exchange } }, next) => {
-      exchange.operation = endpoint.name.replaceAll(" ", "_");
-      await next();
-    });
-  }
-  app.use(async ({ env }, next) => {
-    if (isStopping()) return refuse(new Refusal(503, "the service is stopping", { "Retry-After": "1" }));
-    const why = foreignRequestReason(env.incoming.headers, options.allowHosts);
-    return why === undefined ? await next() : refuse(new Refusal(403, why));
-  });
+  const checkRequest = ({ incoming }: HttpBindings): void => {
+    if (isStopping()) throw new Refusal(503, "the service is stopping", { "Retry-After": "1" });
+    const why = foreignRequestReason(incoming.headers, options.allowHosts);
+    if (why !== undefined) throw new Refusal(403, why);
+  };
   for (const { endpoint, errorFormat, answer } of operations) {
     const { method } = endpoint;
-    const path = routePath(endpoint);
+    const path = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     app.on(method, path, async ({ req, env, var: { exchange } }) => {
+      exchange.operation = endpoint.name.replaceAll(" ", "_");
       try {
+        checkRequest(env);
         const caller = await authenticate(req.header("authorization"), endpoint);
         exchange.key = caller.name ?? null;
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
@@ -102,17 +101,21 @@ export const createApp = (options: AppOptions) => {
       }
     });
     const headers = { Allow: method === "GET" ? "GET, HEAD" : method };
-    app.all(path, () => refuse(new Refusal(405, "Method Not Allowed", headers)));
+    app.all(path, ({ env }) => {
+      checkRequest(env);
+      throw new Refusal(405, "Method Not Allowed", headers);
+    });
   }
-  app.notFound(() => refuse(new Refusal(404, "Not Found")));
+  app.notFound(({ env }) => {
+    checkRequest(env);
+    throw new Refusal(404, "Not Found");
+  });
   app.onError((error) => refuse(toRefusal(error, onError)));
   return app;
 };
 
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
 const readyTimeoutMs = 2000;
-
-const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
 const answerState = (status: number, text: string): Response =>
   Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });

@@ -42,10 +42,11 @@ export const openService = async (options: ServiceOptions) => {
     if (allowHosts.length === 0) throw allowHostMissing(address);
     warn(exposedAddressProblem(address));
   }
-  const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
-  const key = ownKey?.key ?? options.key ?? "";
+  const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
+  const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless the stop is urgent. Answers report an unavailable store.
+  // After a stop, requests in flight are still stored, unless the stop is urgent. Clients learn from a 503 that the
+  // store is unavailable, so `onUnavailable` reports nothing.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;
@@ -68,8 +69,8 @@ export const openService = async (options: ServiceOptions) => {
       warn(unansweredProblem(thrown));
     },
   });
-  const listening = listen({ app, serverName: "the local service", address, port, trace, elapsed: host.elapsed });
-  const server = await listening.catch(async (thrown: unknown) => {
+  const listenOptions = { app, serverName: "the local service", address, port, trace, elapsed: host.elapsed } as const;
+  const server = await listen(listenOptions).catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;
   });
@@ -77,7 +78,7 @@ export const openService = async (options: ServiceOptions) => {
     url: server.url,
     store: store.id,
     key,
-    keyFile: ownKey?.path,
+    keyFile,
     requests: store.projectRequests,
     get lastError(): unknown {
       return lastError;

@@ -62,9 +62,10 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
 const readSample = async (kind: CatalogKind): Promise<string> => {
-  const { default: entries } = await import("./sample-catalog.json");
+  const { default: catalogs } = await import("./sample-catalog.json");
+  const { common, models } = catalogs[kind];
   const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
-  return JSON.stringify({ note, data: entries[kind] });
+  return JSON.stringify({ note, data: models.map((model) => ({ ...model, ...common })) });
 };
 
 const operationName = "rollcall.log";

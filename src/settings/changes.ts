@@ -67,7 +67,7 @@ const unknownName = (name: string): Failure => {
     const hint = "save a key with `rollcall auth login`";
     return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
-  const near = findNearest(name.replaceAll("-", "_"), values.settingNames);
+  const near = findNearest(normalizeName(name), values.settingNames);
   const details = didYouMean(near, "list the settings with `rollcall config list`");
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
@@ -107,9 +107,8 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
 /** Asks before a profile is created, because the name may be mistyped. Without a terminal, throws `failure`. */
 type Confirm = (failure: Failure) => Promise<void>;
-type TypedSetting = Readonly<Record<"name" | "value", string>>;
 
-export const setSetting = async (sources: ChangeSources, typed: TypedSetting, confirm?: Confirm) =>
+export const setSetting = async (sources: ChangeSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
   await saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);
@@ -194,7 +193,7 @@ export const listProfiles = ({ host, flags, screen: { warn } }: ChangeSources) =
 export const findProfile = (sources: ChangeSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
-  if (found !== undefined) return { ...found, otherProfiles: profiles.filter((other) => other !== found) };
+  if (found !== undefined) return found;
   const known = profiles.map(({ name }) => name);
   throw failures.unknownProfile(profile, { known, where: {}, hint: "list the profiles with `rollcall profile list`" });
 };
@@ -232,11 +231,11 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
 /** Renames a profile, but keeps its account, so the ledger still finds its groups. @throws Failure `profile-exists` */
 export const renameProfile = async (sources: ChangeSources, { from, to }: Record<"from" | "to", string>) => {
   const { host } = sources;
-  const { keys, otherProfiles } = findProfile(sources, from);
+  const { keys } = findProfile(sources, from);
   lookup.checkProfileName(to, {});
   if (from === lookup.localProfile) throw failures.profileBuiltIn("rename the profile");
   if (to === lookup.localProfile) throw failures.profileBuiltIn("rename a profile to");
-  const taken = otherProfiles.find(({ name }) => name === to);
+  const taken = listProfiles(sources).find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
   // If the run is killed between the changes, the keys have the new name, but the settings have the old name.

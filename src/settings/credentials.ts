@@ -52,18 +52,18 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const setting = urlSettingName(useTargets[use].host);
     const { name, source } = findUrlSource(layers, setting);
     const [isTyped, variable] = [source === "command line", toVariableName(name)];
-    const flags = isTyped ? { ...layers.flags, [name]: undefined } : layers.flags;
+    const flags = { ...layers.flags, [name]: undefined };
     const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
-    const isOtherBound = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-    const omit = isOtherBound ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
-    // If `isOtherBound`, the login is for another profile, which lacks the URLs of this profile.
+    const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
+    const omit = canReturn ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
+    // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
     const urls = urlSettingNames
-      .filter((each) => !isOtherBound || findUrlSource(layers, each).source !== "profile")
+      .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
       .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
     // A login without --for would save the key for the other origins, too.
     const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
     const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
-    const login = failures.loginCommand(isOtherBound ? "<name>" : profile, only, option);
+    const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
     const firstLogin = isTyped ? login : failures.loginCommand(profile);
     return { use, origin, profile, omit, login, firstLogin };
   };

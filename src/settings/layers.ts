@@ -23,7 +23,9 @@ export interface SettingsSources {
     readonly notice: (sentence: string) => void;
     readonly warn: (problem: Problem) => void;
   };
+  /** The command's own defaults. */
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
+  /** True if the profile need not exist. Default: false. */
   readonly canBeNew?: boolean;
 }
 
@@ -73,9 +75,9 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 
 export type Layers = ReturnType<typeof findLayers>;
 
-export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
+export const findLayers = (sources: SettingsSources) => {
   const { host, flags, screen, defaults, canBeNew = false } = sources;
-  const file = readSaved(host, "settings", screen?.warn);
+  const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
   const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
@@ -86,7 +88,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
-  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen?.warn));
+  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen.warn));
   const isNew = !known.includes(profile);
   if (isNew && !canBeNew) throw unknownProfile(profile, { known, where });
   return {
@@ -105,17 +107,16 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   };
 };
 
-const toSettingText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
-
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
-  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
-    value === undefined || value === null || (value === "" && source !== "command line")
-      ? undefined
-      : { text: toSettingText(value), source, where: { setting: name, ...where } };
+  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
+    if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return { text, source, where: { setting: name, ...where } };
+  };
   const typed = resolve(flags[name], "command line", { option: toOptionName(name) });
   if (typed !== undefined) return typed;
   const environment = values.toVariableName(name);
@@ -132,7 +133,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
-/** Returns the setting that a URL comes from, and its source. The log URL can come from `base_url`. */
+/** Returns the setting that a URL comes from, and the source of this setting. The log URL can come from `base_url`. */
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];
@@ -140,10 +141,8 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
-type Value<Name extends values.SettingName> = values.SettingValues[Name] | undefined;
-
 /** Resolves a setting and parses its text. @throws Failure `setting-invalid` */
-export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name): Value<Name> => {
+export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name) => {
   const resolved = resolveSetting(layers, name);
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;

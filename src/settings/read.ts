@@ -1,11 +1,10 @@
 /** Reads the settings of one run, and the locations of its ledger and store. */
-import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { requireSafeOwnership } from "../files.ts";
+import { checkFileMode, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
@@ -31,7 +30,7 @@ export const readSettings = async (given: SettingsSources) => {
     const verb = set.length === 1 ? "is" : "are";
     if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
   }
-  const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
+  const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
     return value;
@@ -152,17 +151,19 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password, which is also used for the same URL on the command line.
+    // Only the environment's URL may contain a password. The same URL on the command line then has this password.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
-    for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
-      for (const part of [secret, encodeURIComponent(secret)]) hide(part);
+    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
+      hide(secret);
+      hide(encodeURIComponent(secret));
+    }
     if (typed !== undefined && parsed.secret !== "") {
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
     }
     const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);
-    const password = knownPassword || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
+    const password = knownPassword || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = readValue(layers, "credential_command");
@@ -204,16 +205,13 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   try {
-    const facts = statSync(file);
-    // Reading a pipe without a writer would never end.
-    if (!facts.isFile()) return undefined;
-    for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
+    for (const line of readRegularFile(file).toString("utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
       const password = fields[wanted.length];
       const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
       if (isMatch && !line.startsWith("#") && password !== undefined) {
-        return { file, password, isReadableByOthers: (facts.mode & 0o077) !== 0 };
+        return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
       }
     }
   } catch {}

@@ -25,18 +25,17 @@ const folders = {
 };
 
 const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
-  const { variable, xdg, home, mac, windows } = folders[kind];
-  const [chosen, base] = [env[variable], env[xdg]];
+  const { [folders[kind].variable]: chosen, [folders[kind].xdg]: base, HOME } = env;
+  const { home, mac, windows } = folders[kind];
   if (chosen) return resolve(chosen);
   // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
-  if (platform !== "win32")
-    return env.HOME ? join(env.HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
+  if (platform !== "win32") return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
   const folder = env[windows.variable] || (env.USERPROFILE && join(env.USERPROFILE, windows.home));
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and the local service; undefined if no variable names this or the home folder. */
+/** Finds the folder of the ledger and the local service; undefined if no variable names it or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -134,7 +133,8 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     if (lock === undefined) throw settingsLocked(path);
     try {
       const { members, profiles } = readSaved(host, kind);
-      const [changed, { profiles: _, ...otherMembers }] = [new Map(profiles), members];
+      const { profiles: _, ...otherMembers } = members;
+      const changed = new Map(profiles);
       change(changed, otherMembers);
       // Keeps a profile without settings, but removes a profile without credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);

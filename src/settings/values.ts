@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md): description, default, and functions that parse and redact its text. */
+/** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
@@ -54,8 +54,7 @@ const addScheme = (text: string): string | undefined => {
   if (text.includes("@")) return undefined;
   const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
   const plain = `http://${rest}`;
-  const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
-  const url = URL.canParse(guess) ? parseUrl(guess) : undefined;
+  const url = parseUrl(URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`);
   return isRejected(url) ? undefined : url;
 };
 
@@ -89,10 +88,12 @@ const parseBoolean = (text: string): boolean | Rejected => {
   return /^(false|0|no|off)$/i.test(text) ? false : reject("true or false");
 };
 
-const oneOf =
-  <const Word extends string>(...words: readonly Word[]) =>
-  (text: string): Word | Rejected =>
-    words.find((word) => word === text) ?? reject(words.join(", ").replace(/, (?!.*, )/, " or "));
+/** Returns a setting whose value is one of some words, by default the first word. */
+const choiceOf = <const Words extends readonly [string, ...string[]]>(title: string, ...words: Words) => {
+  const wanted = words.join(", ").replace(/, (?!.*, )/, " or ");
+  const parse = (text: string): Words[number] | Rejected => words.find((word) => word === text) ?? reject(wanted);
+  return { about: `${title}: ${wanted}`, parse, fallback: words[0] };
+};
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
@@ -105,32 +106,29 @@ interface Setting<Value> {
   readonly parse: Parse<Value>;
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
-  /** The default, or a function that returns it for the profile's name and the text of `derivedFrom`. */
+  /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
   readonly local?: string;
-  /** A valid value, if commands need the setting and it has no default. */
+  /** A valid value for messages. Only settings that commands need, but that have no default, have an example. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
+  /** True for a setting of deployed services, which the profile `local` ignores. `--profile` overrides its variable. */
   readonly isOfService?: true;
 }
 
 const url = { parse: parseUrl, show: redactUrl, isOfService: true } as const;
-const provider = { parse: parseSegment, local: "local" };
+const providerOf = (catalog: "analysis" | "router") => {
+  const about = `the provider's name in <base_url>/inference/${catalog}/<name>/models`;
+  return { about, parse: parseSegment, local: "local" };
+};
 
 const definitions = {
   base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },
   inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
-  analysis_provider: {
-    ...provider,
-    about: "the provider's name in <base_url>/inference/analysis/<name>/models",
-  },
-  router_provider: {
-    ...provider,
-    about: "the provider's name in <base_url>/inference/router/<name>/models",
-  },
+  analysis_provider: providerOf("analysis"),
+  router_provider: providerOf("router"),
   project: {
     about: "project of the calls to read",
     parse: parseProject,
@@ -155,16 +153,8 @@ const definitions = {
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: { about: "longest silence of the service (30s, for log 5m)", parse: (text) => parseDuration(text, 1) },
   max_wait: { about: "total time for all retries", parse: (text: string) => parseDuration(text), fallback: "5m" },
-  idempotency: {
-    about: "idempotency keys in log requests: auto or never",
-    parse: oneOf("auto", "never"),
-    fallback: "auto",
-  },
-  compress: {
-    about: "compression of log requests: none, gzip or zstd",
-    parse: oneOf("none", "gzip", "zstd"),
-    fallback: "none",
-  },
+  idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
+  compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
   insecure_http: { about: "allow credentials over plain http", parse: parseBoolean, fallback: "false" },
   credential_command: { about: "command that prints a key", parse: parseCommand, isOfService: true },
   max_body_size: { about: "largest body that the local service accepts", parse: parseSize, fallback: "64MiB" },

@@ -145,6 +145,12 @@ describe("the service's check of web pages", () => {
     expect(refused.body).toEqual({ detail: expect.stringMatching(/refused|unknown host/) });
   });
 
+  it("refuses with an error in the format of the operation", async () => {
+    const { url } = await running();
+    const { body } = await ask(`${url}/v1/models`, { Host: "evil.example" });
+    expect(body).toMatchObject({ error: { message: expect.stringContaining("unknown host") } });
+  });
+
   it.each<[what: string, headers: (port: string) => Record<string, string>]>([
     ["its address", (port) => ({ Host: `127.0.0.1:${port}` })],
     ["localhost", (port) => ({ Host: `LOCALHOST:${port}` })],

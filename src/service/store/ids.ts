@@ -25,7 +25,7 @@ export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, t
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** Returns the time of the last of `count` ids. If the counter overflows, it is ahead of the clock (RFC 9562, 6.2). */
+/** Returns the time of the last of `count` ids; ahead of the clock if the counter overflows (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {

@@ -19,7 +19,7 @@ export interface NewRequest {
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
-/** The limits of a transaction. */
+/** The limits of a batch, which is one transaction. */
 const maxBatchRequests = 256;
 const maxBatchBytes = 32 * 2 ** 20;
 /** While one transaction waits for the disk, another one is written. */
@@ -89,9 +89,8 @@ const saveInTransaction = async (database: Database, file: TitledFile, batch: re
     throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
   });
   const rows = answers.at(-1) ?? [];
-  const byId = new Map(rows.map((row) => [hexOf(row.bytes("id")), row]));
   return batch.map(({ id, request: { project, idempotency } }) => {
-    const inserted = byId.get(hexOf(id));
+    const inserted = rows.find((row) => Buffer.compare(row.bytes("id"), id) === 0);
     const hasKey = (row: Row) =>
       !row.isNull("key") && row.text("key") === idempotency?.key && row.text("project") === project;
     const saved = inserted ?? rows.find(hasKey);
@@ -100,8 +99,6 @@ const saveInTransaction = async (database: Database, file: TitledFile, batch: re
     return toLoggedRequest(saved, inserted !== undefined);
   });
 };
-
-const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
 export type LoggedRequest = ReturnType<typeof toLoggedRequest>;
 
@@ -173,7 +170,7 @@ const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
 const groupRows = ({ id, request }: WaitingRequest): readonly InsertedRow[] =>
   Array.from(request.otherGroupKeys, ([position, rest]): InsertedRow => [id, position, rest]);
 
-/** The limits of a statement, whose values are three times in memory. */
+/** The limits of a statement. The memory has three copies of its values. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 

@@ -63,6 +63,8 @@ describe("rollcall profile", () => {
     expect(saved("settings.json").profiles).toMatchObject({ office: { account: "work", split: "train" } });
     const taken = await run("profile rename office default");
     expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining('the profile "default" already exists')]);
+    expect((await run("profile rename office office")).code).toBe(2);
+    expect(saved("credentials.json").profiles).toMatchObject({ office: { log: { key } } });
     expect((await run("profile rename office local")).code).toBe(2);
     expect((await run("profile rename office a/b")).code).toBe(2);
     expect((await run("profile rename nobody somebody")).code).toBe(2);
