@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
-import { JsonWriter, type OutputJson, objectFrom } from "./output-json.ts";
+import { JsonWriter, type OutputJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export interface ConvertedFile {
@@ -98,7 +98,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) {
-        group.members = members.map((member) => `,${toLatin1Json(objectFrom([member])).slice(1, -1)}`).join("");
+        group.members = members.map((member) => `,${toLatin1Json(new Map([member])).slice(1, -1)}`).join("");
         writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
         open = group;
       } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;

@@ -1,7 +1,7 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawLiteral, unindentJson } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 /** @throws ConversionError */
@@ -64,7 +64,7 @@ const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined =>
     const members = token.members();
     const top = token.get("top_logprobs");
     if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return objectFrom(new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]));
+    return new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
   });
   return { content: tokens };
 };
@@ -75,15 +75,13 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
   if (error !== undefined) run.note("used a failed tool's error as the content of the tool message");
-  return objectFrom(
-    new Map<string, OutputJson | undefined>([
-      ...message.members().filter(([, { isNull }]) => !isNull),
-      ["content", error === undefined ? content : resolved(error)],
-      ["reasoning", undefined],
-      ["reasoning_content", reasoning],
-      ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
-    ]),
-  );
+  return new Map<string, OutputJson | undefined>([
+    ...message.members().filter(([, { isNull }]) => !isNull),
+    ["content", error === undefined ? content : resolved(error)],
+    ["reasoning", undefined],
+    ["reasoning_content", reasoning],
+    ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+  ]);
 };
 
 const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {

@@ -1,7 +1,7 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import { pluralize } from "../sentences.ts";
 import type { FormatRun } from "./format.ts";
-import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { listUnlessEmpty, type OutputJson, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
 /** Returns a choice with index 0, because no other choice of its response is recorded. */
@@ -131,7 +131,7 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   if (fn !== undefined) return type === undefined ? { type: "function", function: fn } : tool;
   if (tool.get("name") === undefined) return undefined;
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  return { type: type ?? "function", function: objectFrom(members) };
+  return { type: type ?? "function", function: new Map(members) };
 };
 
 /** Converts logprobs, and keeps their digits. Trainers read token ids from `token_id:<n>`. @throws ConversionError */

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, toText } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -126,5 +126,5 @@ const partOf = (part: Value): OutputJson => {
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return { type: literal("file", type), file: objectFrom(file) };
+  return { type: literal("file", type), file: new Map(file) };
 };
