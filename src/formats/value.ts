@@ -103,9 +103,7 @@ export class Value {
   }
 
   textAt(key: string): string | undefined {
-    const node = this.#nodeOf(key);
-    const { table } = this.#in;
-    return node !== undefined && json.firstByteAt(table, node) === quote ? json.readString(table, node) : undefined;
+    return this.get(key)?.text;
   }
 
   isNullAt(key: string): boolean {
@@ -202,9 +200,7 @@ export class Value {
     const end = json.nodeAfter(table, this.#node);
     for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
       members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
-    // A few keys are compared faster than they are hashed.
-    const isUnique = members.length < 16 && members.every(([key], at) => isFirst(members, key, at));
-    return isUnique ? members : [...new Map(members)];
+    return [...new Map(members)];
   }
 
   /** The JSON in a string; undefined for any other value. */
@@ -259,11 +255,6 @@ export class Value {
     return nested.get(this.#node);
   }
 }
-
-const isFirst = (members: Members, key: string, at: number): boolean => {
-  for (let before = 0; before < at; before++) if (members[before]?.[0] === key) return false;
-  return true;
-};
 
 /** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {
