@@ -43,7 +43,7 @@ const openRows = (run: FormatRun): Converter => {
   /** The last group, cached because the rows of a group repeat its JSON. */
   let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
 
-  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
+  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
     const json = row.textAt("group_json") ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
@@ -64,7 +64,7 @@ const openRows = (run: FormatRun): Converter => {
   };
 
   /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */
-  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
+  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
@@ -135,14 +135,14 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
-const requireObject = (value: Value): Value => {
+const requireObject = (value: Value) => {
   const object = value.embeddedJson;
   if (object?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
   return object;
 };
 
 /** Newer writers can record exchanges with the model instead of messages. @throws ConversionError */
-const refuseExchanges = (trajectory: Value): void => {
+const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
   if (exchanges === undefined) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
@@ -152,7 +152,7 @@ const refuseExchanges = (trajectory: Value): void => {
 
 /** Replaces members of a trajectory, and adds the empty messages_and_choices that ART's writer omits. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
-  const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
+  const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
   const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
@@ -171,7 +171,7 @@ const columnTargets = {
 };
 
 /** Tells the receipt which columns identify a row or repeat a value of its JSON. */
-const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
+const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");

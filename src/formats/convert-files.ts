@@ -39,7 +39,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   let knownKeys: readonly string[] = [];
 
   /** Marks the group of a record, or of a record's part, as broken. Makes a group if the group is unknown. */
-  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord): void => {
+  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
@@ -49,7 +49,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   /** Marks the groups of a record that is not JSON as broken. If the groups are unknown, makes one. */
-  const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
+  const breakUnreadable = (raw: RawRecord, at: RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
     // If nothing but NaN and Infinity is wrong, the groups are known.
@@ -74,7 +74,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name });
   };
 
-  const convertRaw = (raw: RawRecord, at: RolloutPosition): void => {
+  const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
     const value = parseRecord(format, raw);
     if (value === undefined) {
       breakUnreadable(raw, at);
@@ -101,7 +101,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   /** Marks groups as broken if a record of unknown group may belong to them. */
-  const breakAmbiguous = (): void => {
+  const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
       [...ungrouped].filter(([, keys]) => keys?.some((key) => knownKeys.includes(key)) !== false),
@@ -165,7 +165,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
   const { options, documents, receipt, notes, usedRewards } = run;
-  const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   return {
     options,
     files: files.map((file) => file.name),
@@ -211,7 +211,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
   /** The last joined name, cached because all records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
-  const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
+  const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
     if (bytes !== undefined) existing.add(name);

@@ -51,11 +51,10 @@ export const crossFileMark = "\0";
 const maxBufferedBytes = 2 ** 20;
 const lineStart = '{"trajectories":[';
 
-const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
+const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
   `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members}}\n`;
 
-const digestOf = ({ bytes, span: { start, end } }: Value): string =>
-  hash("sha256", bytes.subarray(start, end), "binary");
+const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Writes groups as lines, in the order of their first rollouts. `end` sorts and joins the rollouts of each group. */
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
@@ -77,14 +76,14 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     byKey.set(fullKey, group);
     return group;
   };
-  const writeText = (text: string): void => pending.write(Buffer.from(text, "latin1"));
+  const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
   /** Returns JSON with one character for each byte. */
-  const toLatin1Json = (json: OutputJson): string => {
+  const toLatin1Json = (json: OutputJson) => {
     const start = pending.length;
     pending.writeLine(json);
     return pending.take(start).toString("latin1");
   };
-  const flushTo = async (to: Spool): Promise<void> => {
+  const flushTo = async (to: Spool) => {
     const bytes = pending.take();
     flushed += bytes.length;
     await to.write(bytes);

@@ -82,7 +82,7 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
 };
 
 /** Returns the reward with the key `reward`. @throws ConversionError if all rewards have other keys */
-const rewardIn = (value: Value, rewards: Members): Value | undefined => {
+const rewardIn = (value: Value, rewards: Members) => {
   const reward = rewards.find(([key]) => key === "reward")?.[1];
   const [first] = rewards;
   if (reward !== undefined || first === undefined) return reward;

@@ -24,7 +24,7 @@ export const readMessages = (run: FormatRun, sample: Value) => {
   return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
 
-const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
+const idOf = (message: Value | undefined) => message?.textAt("id");
 
 /** Returns events of model calls, also inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
@@ -34,7 +34,7 @@ const modelEvents = (events: readonly Value[]): readonly Value[] =>
 const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
-  const contentKey = (message: Value | undefined): string => {
+  const contentKey = (message: Value | undefined) => {
     const content = message?.get("content");
     return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
   };
@@ -100,7 +100,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const { find, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
-  const isReasoning = (part: Value): boolean => part.textAt("type") === "reasoning";
+  const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
   const items = content.items();
   const parts = items.filter((part) => !isReasoning(part));
   // The summary replaces redacted reasoning.
@@ -138,13 +138,13 @@ const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. @throws ConversionError */
 const openAttachments = (sample: Value) => {
-  const attachment = (id: string, at: Value): Value => {
+  const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
     if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
     return content;
   };
-  const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
-  const find = (value: Value): Value | undefined => {
+  const isLong = ({ span: { start, end } }: Value) => end - start > maxReferenceBytes;
+  const find = (value: Value) => {
     if (!value.isText || isLong(value)) return undefined;
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? undefined : attachment(id, value);

@@ -124,7 +124,7 @@ const metadataOf = (
 ): Iterable<Member> => {
   const taken = ["messages", "error", "input", ...without];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
-  const add = (key: string, value: Value | undefined, otherwise: string): void => {
+  const add = (key: string, value: Value | undefined, otherwise: string) => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");

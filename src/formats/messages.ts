@@ -68,7 +68,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
   });
 };
 
-const listCallIds = (caller: Value | undefined): readonly string[] =>
+const listCallIds = (caller: Value | undefined) =>
   caller?.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []) ?? [];
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;

@@ -79,7 +79,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
 };
 
 /** Returns the key of a group, which includes the file, because each run numbers its tasks. */
-const groupOf = ({ value, file }: SourceRecord): string => {
+const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
   if (task !== undefined) return JSON.stringify([mainFile, task.raw]);

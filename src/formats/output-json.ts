@@ -147,7 +147,7 @@ export class JsonWriter {
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 
-const toJson = (data: Scalar): Buffer => {
+const toJson = (data: Scalar) => {
   const cached = cachedJson.get(data);
   if (cached !== undefined) return cached;
   const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));

@@ -104,7 +104,7 @@ const recognizeInput = async (
   return { source, formats: matching, rejection, damagedKind };
 };
 
-const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
+const fitsName = ({ filePattern }: Format, { name }: input.Source) => filePattern?.test(name) === true;
 
 /** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
@@ -166,7 +166,7 @@ const matchFormats = async (
     unreadable = thrown.message;
   }
   // For a document that is too large to be read, only the name counts.
-  const isPossible = (one: Format): boolean =>
+  const isPossible = (one: Format) =>
     container === undefined
       ? bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
       : unreadable !== undefined;

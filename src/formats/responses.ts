@@ -27,11 +27,10 @@ export const convertOutput = (run: FormatRun, response: Value): readonly OutputJ
   });
 };
 
-const typeOf = (item: Value): string | undefined =>
-  item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
+const typeOf = (item: Value) => item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
 
-const isMessage = (item: Value): boolean => typeOf(item) === "message";
-const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
+const isMessage = (item: Value) => typeOf(item) === "message";
+const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
 /** Groups items by turns. A turn ends before an item of another role or a second message, or after an item with ids. */
@@ -39,7 +38,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
-  const end = (kept = 0): void => {
+  const end = (kept = 0) => {
     const ended = turn.splice(0, turn.length - kept);
     if (ended.length > 0) parts.push(ended);
   };

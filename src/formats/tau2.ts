@@ -31,7 +31,7 @@ export const tau2: Format = {
   rolloutList: "simulations[]",
 };
 
-const isSimulation = (value: Value): boolean =>
+const isSimulation = (value: Value) =>
   value.get("task_id") !== undefined &&
   value.get("termination_reason") !== undefined &&
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
@@ -87,9 +87,9 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
 const metricKeys = ["duration", "agent_cost", "user_cost"];
 const usedKeys = ["messages", "ticks", "reward_info"];
 
-const domainOf = ({ value }: Results): Value | undefined => value?.get("info", "environment_info", "domain_name");
+const domainOf = ({ value }: Results) => value?.get("info", "environment_info", "domain_name");
 
-const groupOf = (simulation: Value, results: Results): string | undefined => {
+const groupOf = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
   return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.text ?? task.raw}`;
 };
@@ -140,5 +140,5 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJs
   return choice(turn, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
 };
 
-const isChoice = (value: Value | undefined): boolean =>
+const isChoice = (value: Value | undefined) =>
   value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject === true;

@@ -267,7 +267,7 @@ export class ConversionError extends Error {
 }
 
 /** Replaces NaN and Infinity with empty objects of the same length, so that all positions stay valid. */
-const replaceNonFinite = (bytes: Buffer): Buffer => {
+const replaceNonFinite = (bytes: Buffer) => {
   const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");
   const words = /"|NaN|-?Infinity/g;

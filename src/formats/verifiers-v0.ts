@@ -71,7 +71,7 @@ const metricsOf = (row: Value): Members => {
 };
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
-  const isMetadata = (key: string, { isNull, isFlat }: Value): boolean =>
+  const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
   const rowMembers = row.members().filter(([key, value]) => isMetadata(key, value));
   if (settings === undefined) return rowMembers;

@@ -93,7 +93,7 @@ const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => 
 };
 
 /** Returns the key of a group, which includes the run or, if the run is unknown, the file. */
-const keyOf = ({ value, file }: SourceRecord): string => {
+const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
@@ -105,7 +105,7 @@ const keyOf = ({ value, file }: SourceRecord): string => {
   return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
-const isFailed = (holder: Value): boolean => {
+const isFailed = (holder: Value) => {
   const ok = holder.get("ok")?.data;
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
@@ -187,7 +187,7 @@ const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson
   });
 };
 
-const parentOf = (node: Value, at: number): number | undefined => {
+const parentOf = (node: Value, at: number) => {
   const parent = node.get("parent");
   const index = parent?.number;
   if (parent === undefined) return undefined;

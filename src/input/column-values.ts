@@ -42,7 +42,7 @@ export const columnToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-const numberToJson = (value: number): string =>
+const numberToJson = (value: number) =>
   Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
 
 /** Converts a row to JSON in which the long texts of the named columns are empty. Returns these texts by column. */

@@ -95,7 +95,7 @@ const openInput = async (name: string, options: InputOptions): Promise<Source> =
 };
 
 /** True if a device never ends, whatever its name is. */
-const isEndless = (device: number): boolean =>
+const isEndless = (device: number) =>
   ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
   );
@@ -145,7 +145,7 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
   return { name, bytes };
 };
 
-const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
+const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
   const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
   if (sniffed !== undefined && !(takesContainers && findContainer(head) !== undefined)) throw sniffed;

@@ -143,7 +143,7 @@ async function* cutLines(
   }
 }
 
-const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
+const trimEnd = (bytes: Buffer, start: number, end: number) =>
   bytes.subarray(start, Math.max(start, json.trimmedEnd(bytes, end)));
 
 /** Bytes in which an array and its first object must begin. */

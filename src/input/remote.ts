@@ -106,7 +106,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 
-const findSecrets = ({ searchParams }: URL): readonly string[] =>
+const findSecrets = ({ searchParams }: URL) =>
   [...searchParams]
     .filter(([name, value]) => secretParameter.test(name) || (value.length > maxPlainLength && !/[./]/.test(value)))
     .map(([, value]) => value);

@@ -133,7 +133,7 @@ export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "siz
   async close() {},
 });
 
-const openForReading = (name: string): number => {
+const openForReading = (name: string) => {
   try {
     return openSync(name, "r");
   } catch (thrown) {
@@ -149,7 +149,7 @@ const unreadable = (file: string, cause: unknown): Failure => {
 
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const read = (into: Buffer, at: number): number => {
+  const read = (into: Buffer, at: number) => {
     let [start, filled] = [0, 0];
     for (const chunk of chunks) {
       const from = at + filled - start;

@@ -36,7 +36,7 @@ export const openTail = async (path: string, name: string) => {
   let wasRewritten = false;
 
   /** If the file's size or times changed, compares the first segment, the last, and another segment in turn. */
-  const isUnchanged = async (): Promise<boolean> => {
+  const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
     const facts = `${size} ${mtimeNs} ${ctimeNs}`;
@@ -65,9 +65,9 @@ export const openTail = async (path: string, name: string) => {
     // After `wasRewritten`, reads fail without a comparison, because the file then reads as empty.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
-  const hasIdentity = ({ dev, ino }: Identity): boolean => ino === identity.ino && dev === identity.dev;
+  const hasIdentity = ({ dev, ino }: Identity) => ino === identity.ino && dev === identity.dev;
   /** Takes the next lines, which the caller has read. */
-  const take = (lines: Uint8Array): void => {
+  const take = (lines: Uint8Array) => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
       const segment = Math.floor(position / segmentBytes);

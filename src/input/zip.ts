@@ -25,7 +25,7 @@ export const openMembers = async (
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const labelOf = (position: number): string => {
+  const labelOf = (position: number) => {
     const name = matching[position]?.[0];
     return name === undefined ? file : `${file}!${name}`;
   };
@@ -124,14 +124,14 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   }
 };
 
-const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
+const readBytes = (bytes: Bytes, start: number, length: number) => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
   if (into === undefined || bytes.read(into, start) < length)
     throw new UnreadableMember("the archive ends before the end of this member");
   return into;
 };
 
-const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member) => {
   // Method 0 is stored, 8 is deflate, 93 is zstd.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)

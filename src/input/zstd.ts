@@ -17,7 +17,7 @@ const maxWindow = 2 ** 27;
 export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;
-  const take = (piece: Uint8Array): void => {
+  const take = (piece: Uint8Array) => {
     left -= piece.length;
     if (left < 0) throw new ContentTooLarge(formatExcess(length));
     pieces.push(piece);
@@ -36,7 +36,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
   const frames: Uint8Array[] = [];
   let claimed = 0;
   let at = 0;
-  const next = (size: number): Buffer => {
+  const next = (size: number) => {
     if (at + size > bytes.length) throw corruptData("zstd", "cut");
     at += size;
     return bytes.subarray(at - size, at);
