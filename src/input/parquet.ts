@@ -27,24 +27,12 @@ interface RowFile {
   readonly columns: readonly string[] | undefined;
 }
 
-class Row implements RawRecord {
-  readonly line = 1;
-  readonly start = 0;
-  readonly isComposed = true;
-  readonly label: string;
-  readonly columns: Columns;
-  #bytes: Buffer | undefined;
-
-  constructor(label: string, columns: Columns) {
-    this.label = label;
-    this.columns = columns;
-  }
-
-  get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(columnToJson(this.columns) ?? "null");
-    return this.#bytes;
-  }
-}
+const toRow = (label: string, columns: Columns): RawRecord => ({
+  ...{ label, columns, line: 1, start: 0, isComposed: true },
+  get bytes() {
+    return Buffer.from(columnToJson(columns) ?? "null");
+  },
+});
 
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
@@ -89,7 +77,7 @@ export const openRows = async (
   const labelOf = (row: number) => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
     const values = loaded?.rows[row - loaded.range.start];
-    return new Row(labelOf(row), isObject(values) ? values : {});
+    return toRow(labelOf(row), isObject(values) ? values : {});
   };
   const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
     for (let row = start; row < end; row++) yield toRecord(row);

@@ -128,7 +128,7 @@ async function* cutLines(
     for (let from = 0; from < bytes.length; line++) {
       const end = json.endOfLine(bytes, from);
       const textStart = json.skipWhite(bytes, from);
-      const trimmed = trimEnd(bytes, textStart, Math.max(textStart, end));
+      const trimmed = trimEnd(bytes, textStart, end);
       if (trimmed.length > 0) yield { bytes: trimmed, line, start: start + textStart, label, within };
       from = end + 1;
     }

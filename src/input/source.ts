@@ -147,22 +147,11 @@ const unreadable = (file: string, cause: unknown): Failure => {
   return inputUnreadable(file, code, { cause, problems });
 };
 
-export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
-  const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const read = (into: Buffer, at: number) => {
-    let [start, filled] = [0, 0];
-    for (const chunk of chunks) {
-      const from = at + filled - start;
-      start += chunk.length;
-      if (from < 0 || from >= chunk.length) continue;
-      const piece = chunk.subarray(from, from + into.length - filled);
-      into.set(piece, filled);
-      filled += piece.length;
-    }
-    return filled;
-  };
-  return { size, read, async close() {} };
-};
+export const memoryBytes = (content: Buffer): Bytes => ({
+  size: content.length,
+  read: (into, at) => content.subarray(at).copy(into),
+  async close() {},
+});
 
 /** A source was truncated, so it ends within a range. */
 export class ShrunkSourceError extends Error {}

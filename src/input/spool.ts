@@ -134,7 +134,7 @@ const memorySpool = (folder: string): Spool => {
       // Copies the chunk, because decoders reuse its memory.
       chunks.push(Uint8Array.from(chunk));
     },
-    bytes: () => memoryBytes(chunks),
+    bytes: () => memoryBytes(Buffer.concat(chunks)),
     discard: async () => undefined,
   };
 };
