@@ -7,7 +7,7 @@ import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
-import { isRemote, reportEmptyFolders, tryStat } from "./names.ts";
+import { isRemote, leadsTo, reportEmptyFolders } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
 import { findContainer, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
@@ -124,10 +124,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
         last = now;
         return isTouched;
       },
-      isReplaced() {
-        const now = tryStat(name);
-        return now !== undefined && (now.ino !== facts.ino || now.dev !== facts.dev);
-      },
+      isReplaced: () => leadsTo(name, facts) === false,
     };
   } finally {
     if (!isInUse) closeSync(descriptor);
