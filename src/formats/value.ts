@@ -2,7 +2,7 @@
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { endOfString, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
+import { endOfString, openBrace, openBracket, quote, type Span, sliceText } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
@@ -84,8 +84,7 @@ export class Value {
   }
 
   get raw(): string {
-    const { start, end } = this.span;
-    return this.bytes.toString("utf8", start, end);
+    return sliceText(this.bytes, this.span);
   }
 
   /** The parsed JSON. Numbers above 2^53 lose digits. */

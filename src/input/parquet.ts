@@ -270,16 +270,14 @@ const readLength = (reader: hyparquet.DataReader) => {
 /** Bytes of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
+type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
+  Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
+
 /** Checks the runs of levels, dictionary indexes and booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: hyparquet.PageHeader,
-  {
-    type,
-    codec,
-    compressors,
-    schemaPath,
-  }: hyparquet.ColumnMetaData & { compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] },
+  { type, codec, compressors, schemaPath }: PageDecoder,
 ): void => {
   const second = version === "DATA_PAGE_V2" ? v2 : undefined;
   const header = version === "DATA_PAGE" ? v1 : second;

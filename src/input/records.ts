@@ -5,15 +5,8 @@ import * as json from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
-import {
-  type Bytes,
-  documentTooLong,
-  maxDocumentBytes,
-  type Position,
-  readHead,
-  readRange,
-  type Source,
-} from "./source.ts";
+import type { Bytes, Position, Source } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, readHead, readRange } from "./source.ts";
 
 export interface RecordKinds {
   readonly text?: "lines" | "document";
