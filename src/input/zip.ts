@@ -7,9 +7,7 @@ import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
-import { ContentTooLarge, formatExcess, unzstd } from "./zstd.ts";
-
-class UnreadableMember extends Error {}
+import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
  * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
@@ -119,15 +117,14 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     if (getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE") return formatExcess(uncompressedSize);
-    const isKnown = thrown instanceof ContentTooLarge || thrown instanceof UnreadableMember;
-    return isKnown ? thrown.message : "it is damaged and cannot be decompressed";
+    return thrown instanceof UnreadableContent ? thrown.message : "it is damaged and cannot be decompressed";
   }
 };
 
 const readBytes = (bytes: Bytes, start: number, length: number) => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
   if (into === undefined || bytes.read(into, start) < length)
-    throw new UnreadableMember("the archive ends before the end of this member");
+    throw new UnreadableContent("the archive ends before the end of this member");
   return into;
 };
 
@@ -137,5 +134,5 @@ const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }:
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
   if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
-  throw new UnreadableMember(`its compression method ${compressionMethod} is not supported`);
+  throw new UnreadableContent(`its compression method ${compressionMethod} is not supported`);
 };
