@@ -31,12 +31,12 @@ const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
 /** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
-const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
+const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
   const contentKey = (message: Value | undefined) => {
     const content = message?.get("content");
-    return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
+    return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
   };
   for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
     const message = sampledChoice.get("message");
@@ -97,7 +97,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
 };
 
 const contentOf = (attachments: Attachments, message: Value) => {
-  const { find, json, resolved } = attachments;
+  const { follow, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
   const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
@@ -106,10 +106,10 @@ const contentOf = (attachments: Attachments, message: Value) => {
   // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
     const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-    return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
+    return thought === undefined ? [] : [{ part, thought, content: follow(thought) }];
   });
-  const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
-  const origins = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
+  const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
+  const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
   const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
   const [first] = parts;
   const type = first?.get("type");
@@ -120,11 +120,11 @@ const contentOf = (attachments: Attachments, message: Value) => {
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
-const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
+const partOf = ({ follow, resolved }: Attachments, part: Value): OutputJson => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
-  const sound = audio && (find(audio) ?? audio);
+  const sound = audio && follow(audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
   if (type?.text !== "audio" || data === undefined) return resolved(part);
   const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
@@ -143,18 +143,14 @@ const openAttachments = (sample: Value) => {
     if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
     return content;
   };
-  const isLong = ({ span: { start, end } }: Value) => end - start > maxReferenceBytes;
-  const find = (value: Value) => {
-    if (!value.isText || isLong(value)) return undefined;
+  /** Returns the attachment that a text refers to; returns any other value unchanged. */
+  const follow = (value: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
-    return id === undefined ? undefined : attachment(id, value);
+    return id === undefined ? value : attachment(id, value);
   };
   /** Returns the JSON of a value with its attachments, and the values that this JSON represents. */
   const json = (value: Value) => {
-    const whole = find(value);
-    if (whole !== undefined) return { raw: whole.raw, sources: [value, whole] };
     const sources = [value];
-    if (value.isScalar) return { raw: value.raw, sources };
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
       const attached = attachment(id, value);
       sources.push(attached);
@@ -163,11 +159,12 @@ const openAttachments = (sample: Value) => {
     return { raw, sources };
   };
   const resolved = (value: Value): OutputJson => {
-    if (value.isScalar && isLong(value)) return value;
+    const { start, end } = value.span;
+    if (value.isScalar && end - start > maxReferenceBytes) return value;
     const { raw, sources } = json(value);
     return sources.length === 1 ? value : rawLiteral(raw, sources);
   };
-  return { find, json, resolved };
+  return { follow, json, resolved };
 };
 
 /** Returns the tools of the models whose messages are in the sample. */
