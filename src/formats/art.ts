@@ -39,7 +39,6 @@ interface GroupRows {
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  const unsupportedFiles = new Set<string>();
   /** The last group, cached because the rows of a group repeat its JSON. */
   let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
 
@@ -84,8 +83,7 @@ const openRows = (run: FormatRun): Converter => {
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
         // Reports only the first row of a file.
-        if (unsupportedFiles.has(file)) return [];
-        unsupportedFiles.add(file);
+        if (!run.isFirst(file, record)) return [];
         const isVersion1 = version === undefined || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);

@@ -166,6 +166,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
   const { options, documents, receipt, notes, usedRewards } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const firstRecords = new Map<string, string>();
   return {
     options,
     files: files.map((file) => file.name),
@@ -176,6 +177,12 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
     },
     usedRewards,
     note,
+    isFirst: (id, { file, position }) => {
+      const own = `${position} ${file}`;
+      const first = firstRecords.get(id) ?? own;
+      firstRecords.set(id, first);
+      return first === own;
+    },
     leaveOut: (value, reason) => receipt?.leaveOut(value, reason),
     repeat: (value, to) => value && receipt?.repeat(value, to),
     skip: (value, subject) => {

@@ -59,6 +59,8 @@ export interface FormatRun {
   /** Reads a document at a path relative to the record's file, or in the same archive; undefined if it is missing. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
+  /** True if the record is the first with an id. The result does not change if the record is converted again. */
+  isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   /** The ids in `--rewards` that rollouts have. */
   readonly usedRewards: Set<string>;
   /** Tells the receipt why a value is not converted. */

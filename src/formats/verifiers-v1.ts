@@ -39,8 +39,6 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** The first record of each episode, by id. prime-rl writes some episodes twice, to `effective` and `all`. */
-  const firstRecords = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -56,12 +54,10 @@ const openEpisodes = (run: FormatRun): Converter => {
   };
   return {
     convert: (record) => {
-      const { value, file, position } = record;
-      const recordId = `${position} ${file}`;
-      const id = value.get("id")?.raw ?? recordId;
-      const first = firstRecords.get(id) ?? recordId;
-      firstRecords.set(id, first);
-      if (first !== recordId) return run.skip(value, "an episode that was already read");
+      const { value } = record;
+      const id = value.get("id")?.raw;
+      // prime-rl writes some episodes twice, to `effective` and `all`.
+      if (id !== undefined && !run.isFirst(id, record)) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       record.group = key;
       const traces = value.requireItems("traces");
