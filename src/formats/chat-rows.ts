@@ -107,7 +107,7 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = isDataset ? chat.toFunctionTools(chat.unwrapJson(row.get("tools"))) : undefined;
-  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
+  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
 const canBeTurns = (value: Value | undefined) => value?.isText === true || value?.isList === true;

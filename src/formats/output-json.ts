@@ -38,6 +38,7 @@ export const toText = (value: Value): OutputJson => (value.isText ? value : lite
 export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
+/** Of members with the same key, the last counts. */
 export const objectUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
