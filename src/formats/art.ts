@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
+import { unwrapJson } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -56,9 +57,8 @@ const openRows = (run: FormatRun): Converter => {
     if (index === undefined) group.emptyRows++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
-    if (positions.size > 0 ? group.emptyRows > 0 : group.emptyRows > 1) {
+    if (group.emptyRows > (positions.size > 0 ? 0 : 1))
       fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
-    }
     if (group.digest !== last.digest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
@@ -173,14 +173,11 @@ const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, traject
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
-  const repeatIfEqual = (column: string, holder: Value | undefined, path: readonly [holder: string, key: string]) => {
+  const repeatIfEqual = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value === undefined) return;
-    const data = holder?.get(path[1])?.data;
-    if (isDeepStrictEqual((value.embeddedJson ?? value).data, data)) run.repeat(value, path.join("."));
+    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.repeat(value, to);
   };
-  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group, ["group", key]);
-  for (const key of ["reward", "metrics", "metadata", "tools", "logs"]) {
-    repeatIfEqual(key, trajectory, ["trajectory", key]);
-  }
+  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group.get(key), `group.${key}`);
+  for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
+    repeatIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
 };
