@@ -363,7 +363,7 @@ export const nemoRl = chatRows({
   usedKeys: ["content", "rewards"],
   sampled: "every second text in `content`",
   isDataset: false,
-  filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])train_data_step\d+\.jsonl$/,
   isLossy: true,
   recognizes: (row) =>
     canBeTurns(row.get("content")) &&

@@ -2,6 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
 import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
@@ -15,13 +16,9 @@ import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPo
 import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
 import { Value } from "./value.ts";
 
-interface BrokenRecord {
-  /** The reason; undefined for invalid JSON without a more specific reason. */
-  readonly wrong: string | undefined;
+interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
   readonly location: ProblemLocation;
   readonly keys?: readonly string[] | undefined;
-  /** True if the user named the format, and the record does not look like it. */
-  readonly contradictsGivenFormat?: boolean;
 }
 
 /** @throws Failure `spool-failed`; the signal's reason; errors of reading */
@@ -34,7 +31,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** Groups made for records of unknown group, with the keys of the record; undefined for a record that is not JSON. */
+  /** Groups of records whose group is unknown, with the record's keys; undefined if the record is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 

@@ -94,7 +94,7 @@ export interface Format {
   readonly columns?: readonly string[] | undefined;
   /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Names of files. An unrecognized file with such a name has the format if recognized files have the format. */
+  /** Matches names without `.gz` or `.zst`. A file that matches has the format if recognized files have the format. */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
@@ -108,7 +108,7 @@ export interface Format {
   readonly isLossy?: boolean;
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
-  /** Reasons with paths, which blanks separate. Indexes are `[]`. The longest path that contains a value counts. */
+  /** Each reason has paths, separated by blanks, with `[]` for indexes. The longest path that fits a value counts. */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
   /** The list of rollouts in a record, such as `samples[]`. `leftOutReasons` also apply to paths from its elements. */
   readonly rolloutList?: string;

@@ -15,7 +15,7 @@ export const miniSweAgent: Format = {
     sampled: "responses of the assistant",
   },
   records: { text: "document" },
-  filePattern: /\.traj\.json(?:\.gz|\.zst)?$/,
+  filePattern: /\.traj\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,

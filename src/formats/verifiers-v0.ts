@@ -10,7 +10,7 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])results\.jsonl$/,
   recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&

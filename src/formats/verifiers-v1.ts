@@ -16,7 +16,7 @@ export const verifiersV1: Format = {
     sampled: "nodes with `sampled: true`",
   },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])traces\.jsonl$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.get("id") !== undefined &&

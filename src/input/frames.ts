@@ -92,7 +92,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If only the opening brace is missing, the text with a brace is JSON or a beginning of JSON.
+    // If only the opening brace is missing, adding it makes JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return fault === undefined || fault.fault === "end";
   }

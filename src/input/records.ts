@@ -159,7 +159,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // The second node of an element that is not JSON has its end.
+        // If an element is not JSON, its second node has the end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }

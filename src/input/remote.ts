@@ -102,7 +102,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Matches names of secret URL parameters. Values of other parameters are secret if long, without `.` and `/`. */
+/** Matches names of secret URL parameters. A long value of another parameter is secret if it has no `.` or `/`. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

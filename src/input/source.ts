@@ -22,7 +22,7 @@ export interface Source {
   /** The name from the command line: a URL without secrets, or `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten since the last call, not only extended. Absent if nothing can tell. */
+  /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
@@ -145,7 +145,7 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** A source was truncated, so it ends within a range. */
+/** A source was truncated, so it ends before a requested range ends. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;
