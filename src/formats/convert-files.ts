@@ -213,6 +213,8 @@ export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
+  /** The last joined name, cached because all records of a file have the same document. */
+  let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
@@ -225,7 +227,8 @@ export const openDocuments = (sources: readonly Source[]) => {
     load,
     /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
-      const name = join(dirname(file), path);
+      if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
+      const { name } = joined;
       const remote = remotes.get(name);
       if (remote !== undefined) {
         const { name: url, bytes } = remote;
