@@ -112,13 +112,6 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
 
 const canBeTurns = (value: Value | undefined) => value?.isText === true || value?.isList === true;
 
-/** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
-const requireList = (row: Value, key: string): readonly Value[] => {
-  const list = chat.unwrapJson(row.require(key));
-  if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
-  return list.items();
-};
-
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
@@ -207,7 +200,7 @@ const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)
     throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
-  const completions = requireList(row, "completions");
+  const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = chat.unwrapJson(row.get("rewards"));
   const id = row.get("id");
@@ -249,7 +242,7 @@ export const shareGpt = chatRows({
   recognizes: (row) => chat.haveTexts(chat.unwrapJson(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-    return [row.get("system") ?? [], takeBefore(requireList(row, "conversations"), isAnswer)].flat();
+    return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
@@ -259,7 +252,7 @@ export const shareGpt = chatRows({
 
 const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const unansweredIds: string[] = [];
-  return requireList(row, "conversations").map((turn, at) => {
+  return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");

@@ -154,11 +154,12 @@ export class Value {
     return value;
   }
 
-  /** @throws ConversionError */
+  /** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
-    if (!value.isList) throw new ConversionError(`\`${key}\` is not a list`, value);
-    return value.items();
+    const list = value.embeddedJson ?? value;
+    if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
+    return list.items();
   }
 
   /** The elements of the array at a path, with null; empty if there is no array. */
