@@ -2,7 +2,7 @@
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { OutputJson } from "./output-json.ts";
-import type { ConversionError, Value } from "./value.ts";
+import type { ConversionError, Members, Value } from "./value.ts";
 
 export interface FormatOptions {
   /** The name of a format, or `auto` to recognize the format of each file. */
@@ -48,7 +48,7 @@ export interface Rollout {
   readonly exception?: OutputJson | undefined;
   readonly error?: ConversionError | undefined;
   /** Members of the group next to `trajectories`. Only the group's first rollout provides them. */
-  readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
+  readonly members?: Members | undefined;
 }
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
