@@ -103,12 +103,11 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
 ];
 
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
-  const messages = simulation.requireItems("messages");
-  const singleMessages = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
-  const opening = singleMessages.findIndex((message) => message.textAt("role") !== "system");
-  if (singleMessages[0]?.textAt("role") !== "system")
-    run.note("the agent's system prompt is not recorded, so the messages begin without it");
-  return singleMessages.flatMap((message, at) => turnOf(run, message, at === opening));
+  const recorded = simulation.requireItems("messages");
+  const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+  const opening = messages.findIndex((message) => message.textAt("role") !== "system");
+  if (opening === 0) run.note("the agent's system prompt is not recorded, so the messages begin without it");
+  return messages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
 const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
