@@ -41,7 +41,7 @@ export interface ConvertedGroup {
   trajectories: number;
   /** JSON of exceptions, joined by commas. */
   exceptions: string;
-  /** JSON of other members, each after a comma. */
+  /** JSON of other members, joined by commas. */
   members: string;
 }
 
@@ -52,7 +52,7 @@ const maxBufferedBytes = 2 ** 20;
 const lineStart = '{"trajectories":[';
 
 const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
-  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members}}\n`;
+  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members && ","}${members}}\n`;
 
 const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
@@ -97,7 +97,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) {
-        group.members = members.map((member) => `,${toLatin1Json(new Map([member])).slice(1, -1)}`).join("");
+        group.members = toLatin1Json(new Map(members)).slice(1, -1);
         writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
         open = group;
       } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
