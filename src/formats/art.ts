@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
+import { unwrapJson } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -39,11 +40,10 @@ interface GroupRows {
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  const unsupportedFiles = new Set<string>();
   /** The last group, cached because the rows of a group repeat its JSON. */
   let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
 
-  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
+  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
     const json = row.textAt("group_json") ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
@@ -57,14 +57,13 @@ const openRows = (run: FormatRun): Converter => {
     if (index === undefined) group.emptyRows++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
-    if (positions.size > 0 ? group.emptyRows > 0 : group.emptyRows > 1) {
+    if (group.emptyRows > (positions.size > 0 ? 0 : 1))
       fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
-    }
     if (group.digest !== last.digest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
   /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */
-  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
+  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
@@ -84,8 +83,7 @@ const openRows = (run: FormatRun): Converter => {
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
         // Reports only the first row of a file.
-        if (unsupportedFiles.has(file)) return [];
-        unsupportedFiles.add(file);
+        if (!run.isFirst(file, record)) return [];
         const isVersion1 = version === undefined || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);
@@ -135,14 +133,14 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
-const requireObject = (value: Value): Value => {
+const requireObject = (value: Value) => {
   const object = value.embeddedJson;
   if (object?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
   return object;
 };
 
 /** Newer writers can record exchanges with the model instead of messages. @throws ConversionError */
-const refuseExchanges = (trajectory: Value): void => {
+const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
   if (exchanges === undefined) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
@@ -152,7 +150,7 @@ const refuseExchanges = (trajectory: Value): void => {
 
 /** Replaces members of a trajectory, and adds the empty messages_and_choices that ART's writer omits. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
-  const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
+  const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
   const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
@@ -171,18 +169,15 @@ const columnTargets = {
 };
 
 /** Tells the receipt which columns identify a row or repeat a value of its JSON. */
-const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
+const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
-  const repeatIfEqual = (column: string, holder: Value | undefined, path: readonly [holder: string, key: string]) => {
+  const repeatIfEqual = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value === undefined) return;
-    const data = holder?.get(path[1])?.data;
-    if (isDeepStrictEqual((value.embeddedJson ?? value).data, data)) run.repeat(value, path.join("."));
+    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.repeat(value, to);
   };
-  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group, ["group", key]);
-  for (const key of ["reward", "metrics", "metadata", "tools", "logs"]) {
-    repeatIfEqual(key, trajectory, ["trajectory", key]);
-  }
+  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group.get(key), `group.${key}`);
+  for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
+    repeatIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
 };

@@ -11,7 +11,7 @@ export interface Reference {
   readonly ids: readonly string[];
 }
 
-const idsOf = (value: Value): readonly string[] =>
+const idsOf = (value: Value) =>
   ["trajectory_id", "session_id"].flatMap((key) => {
     const id = value.textAt(key);
     return id === undefined ? [] : `${key} ${id}`;
@@ -51,7 +51,7 @@ export const openLinks = (run: FormatRun) => {
   /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
   /** Returns the file at a reference's path and, for each id, the only file below the folder with this id. */
-  const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
+  const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
@@ -104,5 +104,4 @@ export const openLinks = (run: FormatRun) => {
 };
 
 /** Shortens a path out of the folder to the file's name, because such a path is from another machine. */
-const toLocalPath = (path: string): string =>
-  isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;
+const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

@@ -25,7 +25,7 @@ export const atif: Format = {
   title: "ATIF trajectories",
   keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json$/,
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
@@ -71,7 +71,7 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
 
 const newestMinor = 7;
 
-const requireVersion = (run: FormatRun, document: Value): void => {
+const requireVersion = (run: FormatRun, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1")
@@ -79,12 +79,12 @@ const requireVersion = (run: FormatRun, document: Value): void => {
   if (Number(minor) > newestMinor) run.note(`left out new fields of ${version?.text}, which is newer than ATIF-v1.7`);
 };
 
-const readStartTime = (document: Value): Value | undefined => {
+const readStartTime = (document: Value) => {
   const time = document.get("steps", 0, "timestamp");
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?$/.test(time?.text ?? "") ? time : undefined;
 };
 
-const modelOf = (document: Value | undefined): string | undefined => document?.get("agent", "model_name")?.text;
+const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
 /** Reads the documents of one trajectory. @param model the model of the first document */
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
@@ -227,9 +227,9 @@ const contentOf = (content: Value): OutputJson => {
 };
 
 /** True if a step records that a summary or an edit replaced the context. */
-const replacesContext = (step: Value): boolean => {
+const replacesContext = (step: Value) => {
   const holders = [step, step.get("observation"), ...step.items("observation", "results")];
-  const isEdit = (holder: Value | undefined): boolean =>
+  const isEdit = (holder: Value | undefined) =>
     (holder?.get("context_management") ?? holder?.get("extra", "context_management")) !== undefined;
   if (holders.some(isEdit)) return true;
   const text = step.textAt("source") === "system" ? (step.textAt("message") ?? "") : "";

@@ -71,7 +71,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
 };
 
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
-const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
+const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value) => {
   const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
@@ -81,7 +81,7 @@ const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Fo
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
-const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): string | undefined => {
+const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
   const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
   const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
   const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
@@ -95,10 +95,10 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): stri
 };
 
 /** Returns a part of the group key, because the policy changes with each step. */
-const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
+const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Returns a digest that does not depend on the spelling of values. */
-const digestOf = (values: readonly Value[]): string =>
+const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 /** Returns members of a trajectory that do not depend on turns. @param completionMembers metadata of a completion */
@@ -107,17 +107,10 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = isDataset ? chat.toFunctionTools(chat.unwrapJson(row.get("tools"))) : undefined;
-  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
+  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
-const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
-
-/** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
-const requireList = (row: Value, key: string): readonly Value[] => {
-  const list = chat.unwrapJson(row.require(key));
-  if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
-  return list.items();
-};
+const canBeTurns = (value: Value | undefined) => value?.isText === true || value?.isList === true;
 
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
@@ -132,7 +125,7 @@ const foreignKeys =
 /** The format of rows with messages at a path. The messages are a list, or a list as JSON in a string. */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
-  const requireMessages = (row: Value): Value => {
+  const requireMessages = (row: Value) => {
     const value = readPath(row, path);
     const messages = chat.unwrapJson(value);
     if (messages?.isList === true) return messages;
@@ -171,7 +164,7 @@ const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [str
 ];
 
 /** Returns the key of the completion, whose name varies between tools; undefined for a row that is a group. */
-const completionKey = (row: Value): string | undefined =>
+const completionKey = (row: Value) =>
   row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
 
 const trlRows: ChatRows = {
@@ -207,7 +200,7 @@ const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)
     throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
-  const completions = requireList(row, "completions");
+  const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = chat.unwrapJson(row.get("rewards"));
   const id = row.get("id");
@@ -249,7 +242,7 @@ export const shareGpt = chatRows({
   recognizes: (row) => chat.haveTexts(chat.unwrapJson(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-    return [row.get("system") ?? [], takeBefore(requireList(row, "conversations"), isAnswer)].flat();
+    return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
@@ -259,7 +252,7 @@ export const shareGpt = chatRows({
 
 const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const unansweredIds: string[] = [];
-  return requireList(row, "conversations").map((turn, at) => {
+  return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
@@ -304,7 +297,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
   });
 
-const requireText = (row: Value, key: string): Value => {
+const requireText = (row: Value, key: string) => {
   const value = row.require(key);
   if (!value.isText) throw new ConversionError(`${key} is not a string`, value);
   return value;
@@ -363,7 +356,7 @@ export const nemoRl = chatRows({
   usedKeys: ["content", "rewards"],
   sampled: "every second text in `content`",
   isDataset: false,
-  filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])train_data_step\d+\.jsonl$/,
   isLossy: true,
   recognizes: (row) =>
     canBeTurns(row.get("content")) &&

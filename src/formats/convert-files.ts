@@ -2,6 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
 import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
@@ -15,13 +16,9 @@ import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPo
 import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
 import { Value } from "./value.ts";
 
-interface BrokenRecord {
-  /** The reason; undefined for invalid JSON without a more specific reason. */
-  readonly wrong: string | undefined;
+interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
   readonly location: ProblemLocation;
   readonly keys?: readonly string[] | undefined;
-  /** True if the user named the format, and the record does not look like it. */
-  readonly contradictsGivenFormat?: boolean;
 }
 
 /** @throws Failure `spool-failed`; the signal's reason; errors of reading */
@@ -34,12 +31,12 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** Groups made for records of unknown group, with the keys of the record; undefined for a record that is not JSON. */
+  /** Groups of records whose group is unknown, with the record's keys; undefined if the record is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 
   /** Marks the group of a record, or of a record's part, as broken. Makes a group if the group is unknown. */
-  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord): void => {
+  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
@@ -49,7 +46,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   /** Marks the groups of a record that is not JSON as broken. If the groups are unknown, makes one. */
-  const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
+  const breakUnreadable = (raw: RawRecord, at: RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
     // If nothing but NaN and Infinity is wrong, the groups are known.
@@ -74,7 +71,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name });
   };
 
-  const convertRaw = (raw: RawRecord, at: RolloutPosition): void => {
+  const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
     const value = parseRecord(format, raw);
     if (value === undefined) {
       breakUnreadable(raw, at);
@@ -101,7 +98,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   /** Marks groups as broken if a record of unknown group may belong to them. */
-  const breakAmbiguous = (): void => {
+  const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
       [...ungrouped].filter(([, keys]) => keys?.some((key) => knownKeys.includes(key)) !== false),
@@ -165,7 +162,8 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
   const { options, documents, receipt, notes, usedRewards } = run;
-  const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const firstRecords = new Map<string, string>();
   return {
     options,
     files: files.map((file) => file.name),
@@ -176,6 +174,12 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
     },
     usedRewards,
     note,
+    isFirst: (id, { file, position }) => {
+      const own = `${position} ${file}`;
+      const first = firstRecords.get(id) ?? own;
+      firstRecords.set(id, first);
+      return first === own;
+    },
     leaveOut: (value, reason) => receipt?.leaveOut(value, reason),
     repeat: (value, to) => value && receipt?.repeat(value, to),
     skip: (value, subject) => {
@@ -211,7 +215,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
   /** The last joined name, cached because all records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
-  const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
+  const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
     if (bytes !== undefined) existing.add(name);

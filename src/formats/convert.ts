@@ -59,7 +59,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
   if (first !== undefined) {
-    const close = async (): Promise<void> => await closeSources([first, ...otherSources]);
+    const close = async () => await closeSources([first, ...otherSources]);
     converted[0] = { ...first, bytes: { ...first.bytes, close } };
   }
   return {

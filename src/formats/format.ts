@@ -2,7 +2,7 @@
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { OutputJson } from "./output-json.ts";
-import type { ConversionError, Value } from "./value.ts";
+import type { ConversionError, Members, Value } from "./value.ts";
 
 export interface FormatOptions {
   /** The name of a format, or `auto` to recognize the format of each file. */
@@ -48,7 +48,7 @@ export interface Rollout {
   readonly exception?: OutputJson | undefined;
   readonly error?: ConversionError | undefined;
   /** Members of the group next to `trajectories`. Only the group's first rollout provides them. */
-  readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
+  readonly members?: Members | undefined;
 }
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
@@ -59,6 +59,8 @@ export interface FormatRun {
   /** Reads a document at a path relative to the record's file, or in the same archive; undefined if it is missing. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
+  /** True if the record is the first with an id. The result does not change if the record is converted again. */
+  isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   /** The ids in `--rewards` that rollouts have. */
   readonly usedRewards: Set<string>;
   /** Tells the receipt why a value is not converted. */
@@ -92,7 +94,7 @@ export interface Format {
   readonly columns?: readonly string[] | undefined;
   /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Names of files. An unrecognized file with such a name has the format if recognized files have the format. */
+  /** Matches names without `.gz` or `.zst`. A file that matches has the format if recognized files have the format. */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
@@ -106,7 +108,7 @@ export interface Format {
   readonly isLossy?: boolean;
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
-  /** Reasons with paths, which blanks separate. Indexes are `[]`. The longest path that contains a value counts. */
+  /** Each reason has paths, separated by blanks, with `[]` for indexes. The longest path that fits a value counts. */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
   /** The list of rollouts in a record, such as `samples[]`. `leftOutReasons` also apply to paths from its elements. */
   readonly rolloutList?: string;

@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
-import { JsonWriter, type OutputJson, objectFrom } from "./output-json.ts";
+import { JsonWriter, type OutputJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export interface ConvertedFile {
@@ -41,7 +41,7 @@ export interface ConvertedGroup {
   trajectories: number;
   /** JSON of exceptions, joined by commas. */
   exceptions: string;
-  /** JSON of other members, each after a comma. */
+  /** JSON of other members, joined by commas. */
   members: string;
 }
 
@@ -51,11 +51,10 @@ export const crossFileMark = "\0";
 const maxBufferedBytes = 2 ** 20;
 const lineStart = '{"trajectories":[';
 
-const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
-  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members}}\n`;
+const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
+  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members && ","}${members}}\n`;
 
-const digestOf = ({ bytes, span: { start, end } }: Value): string =>
-  hash("sha256", bytes.subarray(start, end), "binary");
+const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Writes groups as lines, in the order of their first rollouts. `end` sorts and joins the rollouts of each group. */
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
@@ -77,14 +76,14 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     byKey.set(fullKey, group);
     return group;
   };
-  const writeText = (text: string): void => pending.write(Buffer.from(text, "latin1"));
+  const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
   /** Returns JSON with one character for each byte. */
-  const toLatin1Json = (json: OutputJson): string => {
+  const toLatin1Json = (json: OutputJson) => {
     const start = pending.length;
     pending.writeLine(json);
     return pending.take(start).toString("latin1");
   };
-  const flushTo = async (to: Spool): Promise<void> => {
+  const flushTo = async (to: Spool) => {
     const bytes = pending.take();
     flushed += bytes.length;
     await to.write(bytes);
@@ -98,7 +97,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) {
-        group.members = members.map((member) => `,${toLatin1Json(objectFrom([member])).slice(1, -1)}`).join("");
+        group.members = toLatin1Json(new Map(members)).slice(1, -1);
         writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
         open = group;
       } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;

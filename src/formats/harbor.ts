@@ -4,7 +4,6 @@ import { formatCommandLine } from "../shell-words.ts";
 import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -71,18 +70,14 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
     reward,
     metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
     // Values of the result override values of the agent's document.
-    metadata: new Map<string, Member[1]>([
-      ...atif.metadata,
-      ...value.flatMembers(),
-      ...(type === undefined ? [] : [["exception_type", type] as const]),
-    ]),
+    metadata: [...atif.metadata, ...value.flatMembers(), ["exception_type", type]],
     startTime: value.get("started_at") ?? atif.startTime,
   });
   return { ...trajectory, documents: [agent, ...atif.documents] };
 };
 
 /** Returns the reward with the key `reward`. @throws ConversionError if all rewards have other keys */
-const rewardIn = (value: Value, rewards: Members): Value | undefined => {
+const rewardIn = (value: Value, rewards: Members) => {
   const reward = rewards.find(([key]) => key === "reward")?.[1];
   const [first] = rewards;
   if (reward !== undefined || first === undefined) return reward;

@@ -1,7 +1,7 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, objectFrom, rawLiteral, unindentJson } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 /** @throws ConversionError */
@@ -24,19 +24,19 @@ export const readMessages = (run: FormatRun, sample: Value) => {
   return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
 
-const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
+const idOf = (message: Value | undefined) => message?.textAt("id");
 
 /** Returns events of model calls, also inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
 /** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
-const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
+const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
-  const contentKey = (message: Value | undefined): string => {
+  const contentKey = (message: Value | undefined) => {
     const content = message?.get("content");
-    return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
+    return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
   };
   for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
     const message = sampledChoice.get("message");
@@ -64,7 +64,7 @@ const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined =>
     const members = token.members();
     const top = token.get("top_logprobs");
     if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return objectFrom(new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]));
+    return new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
   });
   return { content: tokens };
 };
@@ -75,15 +75,13 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
   if (error !== undefined) run.note("used a failed tool's error as the content of the tool message");
-  return objectFrom(
-    new Map<string, OutputJson | undefined>([
-      ...message.members().filter(([, { isNull }]) => !isNull),
-      ["content", error === undefined ? content : resolved(error)],
-      ["reasoning", undefined],
-      ["reasoning_content", reasoning],
-      ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
-    ]),
-  );
+  return new Map<string, OutputJson | undefined>([
+    ...message.members().filter(([, { isNull }]) => !isNull),
+    ["content", error === undefined ? content : resolved(error)],
+    ["reasoning", undefined],
+    ["reasoning_content", reasoning],
+    ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+  ]);
 };
 
 const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
@@ -99,19 +97,19 @@ const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
 };
 
 const contentOf = (attachments: Attachments, message: Value) => {
-  const { find, json, resolved } = attachments;
+  const { follow, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
-  const isReasoning = (part: Value): boolean => part.textAt("type") === "reasoning";
+  const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
   const items = content.items();
   const parts = items.filter((part) => !isReasoning(part));
   // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
     const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-    return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
+    return thought === undefined ? [] : [{ part, thought, content: follow(thought) }];
   });
-  const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
-  const origins = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
+  const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
+  const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
   const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
   const [first] = parts;
   const type = first?.get("type");
@@ -122,11 +120,11 @@ const contentOf = (attachments: Attachments, message: Value) => {
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
-const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
+const partOf = ({ follow, resolved }: Attachments, part: Value): OutputJson => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
-  const sound = audio && (find(audio) ?? audio);
+  const sound = audio && follow(audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
   if (type?.text !== "audio" || data === undefined) return resolved(part);
   const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
@@ -140,23 +138,19 @@ const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. @throws ConversionError */
 const openAttachments = (sample: Value) => {
-  const attachment = (id: string, at: Value): Value => {
+  const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
     if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
     return content;
   };
-  const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
-  const find = (value: Value): Value | undefined => {
-    if (!value.isText || isLong(value)) return undefined;
+  /** Returns the attachment that a text refers to; returns any other value unchanged. */
+  const follow = (value: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
-    return id === undefined ? undefined : attachment(id, value);
+    return id === undefined ? value : attachment(id, value);
   };
   /** Returns the JSON of a value with its attachments, and the values that this JSON represents. */
   const json = (value: Value) => {
-    const whole = find(value);
-    if (whole !== undefined) return { raw: whole.raw, sources: [value, whole] };
     const sources = [value];
-    if (value.isScalar) return { raw: value.raw, sources };
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
       const attached = attachment(id, value);
       sources.push(attached);
@@ -165,11 +159,12 @@ const openAttachments = (sample: Value) => {
     return { raw, sources };
   };
   const resolved = (value: Value): OutputJson => {
-    if (value.isScalar && isLong(value)) return value;
+    const { start, end } = value.span;
+    if (value.isScalar && end - start > maxReferenceBytes) return value;
     const { raw, sources } = json(value);
     return sources.length === 1 ? value : rawLiteral(raw, sources);
   };
-  return { find, json, resolved };
+  return { follow, json, resolved };
 };
 
 /** Returns the tools of the models whose messages are in the sample. */

@@ -59,7 +59,7 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
       reward: findSampleReward(run, sample, scores),
       ...readMessages(run, sample),
       metrics: metricsOf(run, scores),
-      metadata: metadataOf(sample, log, { scores, without: startTime === undefined ? [] : ["started_at"] }),
+      metadata: metadataOf(sample, log, { scores, startTime }),
       startTime,
     });
   });
@@ -120,11 +120,11 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
 const metadataOf = (
   sample: Value,
   log: Value | undefined,
-  { scores, without }: { readonly scores: Scores; readonly without: readonly string[] },
+  { scores, startTime }: { readonly scores: Scores; readonly startTime: Value | undefined },
 ): Iterable<Member> => {
-  const taken = ["messages", "error", "input", ...without];
+  const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
-  const add = (key: string, value: Value | undefined, otherwise: string): void => {
+  const add = (key: string, value: Value | undefined, otherwise: string) => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");

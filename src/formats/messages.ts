@@ -1,7 +1,7 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import { pluralize } from "../sentences.ts";
 import type { FormatRun } from "./format.ts";
-import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { listUnlessEmpty, type OutputJson, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
 /** Returns a choice with index 0, because no other choice of its response is recorded. */
@@ -56,8 +56,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("matched tool results without tool_call_id to the calls by order");
-      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
-      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
+      return replaceMembers(message, { tool_call_id: id, tool_calls: undefined });
     }
     if (roles[at] !== "assistant") return toChatMessage(message, false);
     caller = message;
@@ -68,7 +67,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
   });
 };
 
-const listCallIds = (caller: Value | undefined): readonly string[] =>
+const listCallIds = (caller: Value | undefined) =>
   caller?.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []) ?? [];
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
@@ -131,7 +130,7 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   if (fn !== undefined) return type === undefined ? { type: "function", function: fn } : tool;
   if (tool.get("name") === undefined) return undefined;
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  return { type: type ?? "function", function: objectFrom(members) };
+  return { type: type ?? "function", function: new Map(members) };
 };
 
 /** Converts logprobs, and keeps their digits. Trainers read token ids from `token_id:<n>`. @throws ConversionError */

@@ -15,7 +15,7 @@ export const miniSweAgent: Format = {
     sampled: "responses of the assistant",
   },
   records: { text: "document" },
-  filePattern: /\.traj\.json(?:\.gz|\.zst)?$/,
+  filePattern: /\.traj\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
@@ -40,7 +40,7 @@ export const miniSweAgentMessages: Format = {
   isLossy: true,
   recognizes: ({ value }) => {
     const messages = value.items();
-    const isPrompt = (message: Value): boolean => promptPattern.test(message.get("content")?.raw ?? "");
+    const isPrompt = (message: Value) => promptPattern.test(message.get("content")?.raw ?? "");
     return messages.length > 1 && haveTexts(value, "role") && messages.slice(0, maxPrompts).some(isPrompt);
   },
 };

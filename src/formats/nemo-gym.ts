@@ -1,6 +1,6 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -21,7 +21,7 @@ export const nemoGym: Format = {
     (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
     (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
     (otherFiles.test(file) && value.isObject),
-  open: (run) => openRows(run),
+  open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
   leftOutReasons: [
     [reasons.onlyFunctions, "responses_create_params.tools[]"],
     [reasons.withoutLogprobs, "response.output[].generation_token_ids"],
@@ -30,31 +30,19 @@ export const nemoGym: Format = {
   ],
 };
 
-const openRows = (run: FormatRun): Converter => {
-  /** The used record of each rollout: its success, else its first failure. A used record can be converted again. */
-  const usedRecords = new Map<string, string>();
-  return {
-    convert: (record) => {
-      const { value, file, position } = record;
-      if (otherFiles.test(file)) {
-        run.note("skipped a row that is not a rollout (inputs or profiling data)");
-        return [];
-      }
-      const group = groupOf(record);
-      record.group = group;
-      const recordId = `${position} ${file}`;
-      const rollout = value.get("_ng_rollout_index");
-      const id = rollout === undefined ? recordId : `${group} ${rollout.raw}`;
-      if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) {
-        usedRecords.set(id, recordId);
-        return [trajectoryOf(run, value)];
-      }
-      const used = usedRecords.get(id) ?? recordId;
-      usedRecords.set(id, used);
-      if (used !== recordId) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
-      return [{ exception: buildFailure(value) }];
-    },
-  };
+const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+  const { value, file, position } = record;
+  if (otherFiles.test(file)) {
+    run.note("skipped a row that is not a rollout (inputs or profiling data)");
+    return [];
+  }
+  const group = groupOf(record);
+  record.group = group;
+  const rollout = value.get("_ng_rollout_index");
+  const isFirst = run.isFirst(rollout === undefined ? `${position} ${file}` : `${group} ${rollout.raw}`, record);
+  if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) return [trajectoryOf(run, value)];
+  if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
+  return [{ exception: buildFailure(value) }];
 };
 
 const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
@@ -79,7 +67,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
 };
 
 /** Returns the key of a group, which includes the file, because each run numbers its tasks. */
-const groupOf = ({ value, file }: SourceRecord): string => {
+const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
   if (task !== undefined) return JSON.stringify([mainFile, task.raw]);

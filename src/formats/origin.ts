@@ -24,7 +24,7 @@ export const openFiles = async (
   format: Format,
   { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly hasReceipt: boolean },
 ): Promise<readonly ConvertedFile[]> => {
-  const orderOf = ({ name }: input.Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
+  const orderOf = ({ name }: input.Source) => (format.lastFilePattern?.test(name) === true ? 1 : 0);
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
   for (const source of sources.toSorted((a, b) => orderOf(a) - orderOf(b))) {

@@ -17,19 +17,12 @@ class JsonLiteral {
 /** A member of an object. A member with the value undefined is not written. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
-/** An object with a record's keys in the record's order. A plain object would put keys that are integers first. */
-class RecordObject {
-  readonly members: readonly Member[];
-
-  constructor(members: readonly Member[]) {
-    this.members = members;
-  }
-}
-
 type PlainObject = { readonly [key: string]: OutputJson | undefined };
 
 type Scalar = string | number | null;
-export type OutputJson = Value | JsonLiteral | RecordObject | PlainObject | readonly OutputJson[] | Scalar;
+/** An object with a record's keys in the record's order. A plain object would put keys that are integers first. */
+type OutputMap = Map<string, OutputJson | undefined>;
+export type OutputJson = Value | JsonLiteral | OutputMap | PlainObject | readonly OutputJson[] | Scalar;
 
 export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): OutputJson => {
   const present = sources.filter((value) => value !== undefined);
@@ -45,16 +38,15 @@ export const toText = (value: Value): OutputJson => (value.isText ? value : lite
 export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-export const objectFrom = (members: Iterable<Member>): OutputJson => new RecordObject([...members]);
-
+/** Of members with the same key, the last counts. */
 export const objectUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
   const present = [...members].filter(([, value]) => value !== undefined);
-  return present.length === 0 ? undefined : new RecordObject(present);
+  return present.length === 0 ? undefined : new Map(present);
 };
 
 /** Replaces or adds members of an object; undefined removes a member. */
 export const replaceMembers = (value: Value, replacements: PlainObject): OutputJson =>
-  objectFrom(new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(replacements)]));
+  new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(replacements)]);
 
 export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | undefined =>
   values.length === 0 ? undefined : values;
@@ -65,7 +57,7 @@ const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArra
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
-  const members = json instanceof RecordObject ? json.members : Object.entries(json);
+  const members = json instanceof Map ? [...json] : Object.entries(json);
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
@@ -135,7 +127,7 @@ export class JsonWriter {
       this.write(open);
       const start = this.length;
       if (isList(json)) for (const item of json) this.#writeItem(item);
-      else if (json instanceof RecordObject) for (const [key, value] of json.members) this.#writeItem(value, key);
+      else if (json instanceof Map) for (const [key, value] of json) this.#writeItem(value, key);
       else for (const key in json) this.#writeItem(json[key], key);
       // Replaces the last comma.
       if (this.length > start) this.length--;
@@ -156,7 +148,7 @@ export class JsonWriter {
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 
-const toJson = (data: Scalar): Buffer => {
+const toJson = (data: Scalar) => {
   const cached = cachedJson.get(data);
   if (cached !== undefined) return cached;
   const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));

@@ -27,16 +27,16 @@ export const openReceipt = () => {
   const outcomes = new Map<number, Outcome>();
   /** Names of counted documents, because several records can refer to the same document. */
   const documents = new Set<string>();
-  const setOutcome = ({ id }: Value, outcome: Outcome): void => {
+  const setOutcome = ({ id }: Value, outcome: Outcome) => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
   };
-  const leaveOut = (value: Value, reason: string): void => setOutcome(value, { list: "left_out", text: reason });
-  const setTargets = (json: OutputJson, to: string): void => {
+  const leaveOut = (value: Value, reason: string) => setOutcome(value, { list: "left_out", text: reason });
+  const setTargets = (json: OutputJson, to: string) => {
     if (json instanceof Value) setOutcome(json, { list: "carried", text: to });
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
   };
-  const countLeaf = (file: string, path: string, { list, text }: Outcome): void => {
+  const countLeaf = (file: string, path: string, { list, text }: Outcome) => {
     const key = `${list} ${file} ${path} ${text}`;
     const existing = counts.get(key);
     if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
@@ -65,13 +65,13 @@ export const openReceipt = () => {
         if (exception !== undefined) setTargets(exception, "exception");
         for (const [key, json] of members) setTargets(json, `group.${key}`);
       }
-      const reasonAt = (path: string, leaf: Value): string => {
+      const reasonAt = (path: string, leaf: Value) => {
         if (leaf.isNull) return "the value is null";
         if (rollouts === undefined) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
       // Not recursive, because values can be nested more deeply than the stack.
-      const countAll = (file: string, root: Value): void => {
+      const countAll = (file: string, root: Value) => {
         const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
         for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
           const { current, path } = next;
@@ -106,17 +106,16 @@ export const openReceipt = () => {
   };
 };
 
-const sumCounts = (counts: readonly Pick<ValueCount, "count">[]): number =>
-  counts.reduce((sum, { count }) => sum + count, 0);
+const sumCounts = (counts: readonly Pick<ValueCount, "count">[]) => counts.reduce((sum, { count }) => sum + count, 0);
 
 /** Appends to a path without indexes: `completion[].content`. */
-const joinPath = (path: string, key: string | number): string => {
+const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;
   return path === "" ? key : `${path}.${key}`;
 };
 
 /** Returns the reason of the longest path that includes a value. */
-const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string): string => {
+const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string) => {
   const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
   let best = { reason: "rollcall's format has no field for it", length: 0 };
   for (const [reason, paths] of leftOutReasons) {

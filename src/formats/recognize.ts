@@ -7,6 +7,8 @@ import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { Value } from "./value.ts";
 
+const loadRows = async () => await import("./chat-rows.ts");
+
 /** Formats by the values of `--from`, in the order in which files are compared with them. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
@@ -17,13 +19,13 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   art: async () => (await import("./art.ts")).art,
   "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
   "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
-  "openai-chat": async () => (await import("./chat-rows.ts")).openaiChat,
-  trl: async () => (await import("./chat-rows.ts")).trl,
-  sharegpt: async () => (await import("./chat-rows.ts")).shareGpt,
-  openrlhf: async () => (await import("./chat-rows.ts")).openrlhf,
-  verl: async () => (await import("./chat-rows.ts")).verl,
-  skyrl: async () => (await import("./chat-rows.ts")).skyrl,
-  "nemo-rl": async () => (await import("./chat-rows.ts")).nemoRl,
+  "openai-chat": async () => (await loadRows()).openaiChat,
+  trl: async () => (await loadRows()).trl,
+  sharegpt: async () => (await loadRows()).shareGpt,
+  openrlhf: async () => (await loadRows()).openrlhf,
+  verl: async () => (await loadRows()).verl,
+  skyrl: async () => (await loadRows()).skyrl,
+  "nemo-rl": async () => (await loadRows()).nemoRl,
   inspect: async () => (await import("./inspect.ts")).inspect,
   tau2: async () => (await import("./tau2.ts")).tau2,
 };
@@ -32,7 +34,7 @@ export const formatNames: readonly string[] = Object.keys(formats);
 
 /** Returns the format with a name; undefined for an unknown name. With `messagesFrom`, returns a format of rows. */
 const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
-  if (messagesFrom !== undefined) return (await import("./chat-rows.ts")).messageRows(messagesFrom);
+  if (messagesFrom !== undefined) return (await loadRows()).messageRows(messagesFrom);
   return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
 };
 
@@ -104,7 +106,8 @@ const recognizeInput = async (
   return { source, formats: matching, rejection, damagedKind };
 };
 
-const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
+const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
+  filePattern?.test(name.replace(/\.(?:gz|zst)$/, "")) === true;
 
 /** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
@@ -166,7 +169,7 @@ const matchFormats = async (
     unreadable = thrown.message;
   }
   // For a document that is too large to be read, only the name counts.
-  const isPossible = (one: Format): boolean =>
+  const isPossible = (one: Format) =>
     container === undefined
       ? bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
       : unreadable !== undefined;

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, toText } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -27,11 +27,10 @@ export const convertOutput = (run: FormatRun, response: Value): readonly OutputJ
   });
 };
 
-const typeOf = (item: Value): string | undefined =>
-  item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
+const typeOf = (item: Value) => item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
 
-const isMessage = (item: Value): boolean => typeOf(item) === "message";
-const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
+const isMessage = (item: Value) => typeOf(item) === "message";
+const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
 /** Groups items by turns. A turn ends before an item of another role or a second message, or after an item with ids. */
@@ -39,7 +38,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
-  const end = (kept = 0): void => {
+  const end = (kept = 0) => {
     const ended = turn.splice(0, turn.length - kept);
     if (ended.length > 0) parts.push(ended);
   };
@@ -126,5 +125,5 @@ const partOf = (part: Value): OutputJson => {
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return { type: literal("file", type), file: objectFrom(file) };
+  return { type: literal("file", type), file: new Map(file) };
 };

@@ -154,11 +154,11 @@ export const missingReward = (record: Value, path?: string): ConversionError => 
 };
 
 /** Suggests the option for the probable reward, or names the numbers to choose from. */
-const suggestReward = (members: Members): string | undefined => {
+const suggestReward = (members: Members) => {
   const numbers = new Map(listValues(members, isNumeric));
   const [path, ...more] = findRewardColumns([...numbers.keys()]);
   if (path === undefined) return undefined;
-  const mark = (name: string, remark: string): string => (numbers.get(name)?.isText === true ? remark : "");
+  const mark = (name: string, remark: string) => (numbers.get(name)?.isText === true ? remark : "");
   if (more.length === 0)
     return `${formatCommandLine(["--reward-from", path])}${mark(path, ", which converts the string")}`;
   const names = [path, ...more].map((name) => `${formatCommandLine([name])}${mark(name, " (a string)")}`);
@@ -171,7 +171,7 @@ const maxPathLength = 200;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
-const isNumeric = (value: Value): boolean => value.canBeMetric || numberPattern.test(value.text ?? "");
+const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
 
 /** Lists matching values by path, also in objects that are JSON in strings, and in lists of one value. */
 const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
@@ -190,9 +190,9 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
 };
 
 /** Names the paths of a record's numbers (or lists, if `path` ends with an index). The most similar path is first. */
-const describeNumbers = (record: Value, path: Path): string => {
+const describeNumbers = (record: Value, path: Path) => {
   const isOfList = typeof path.at(-1) === "number";
-  const isListed = (value: Value): boolean => (isOfList ? value.get(0) : value)?.isNumber === true;
+  const isListed = (value: Value) => (isOfList ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), isListed).map(([name]) => name);
   const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);

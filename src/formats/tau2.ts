@@ -15,7 +15,7 @@ export const tau2: Format = {
     sampled: "the assistant's turns except the opening greeting",
   },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
@@ -31,7 +31,7 @@ export const tau2: Format = {
   rolloutList: "simulations[]",
 };
 
-const isSimulation = (value: Value): boolean =>
+const isSimulation = (value: Value) =>
   value.get("task_id") !== undefined &&
   value.get("termination_reason") !== undefined &&
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
@@ -87,9 +87,9 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
 const metricKeys = ["duration", "agent_cost", "user_cost"];
 const usedKeys = ["messages", "ticks", "reward_info"];
 
-const domainOf = ({ value }: Results): Value | undefined => value?.get("info", "environment_info", "domain_name");
+const domainOf = ({ value }: Results) => value?.get("info", "environment_info", "domain_name");
 
-const groupOf = (simulation: Value, results: Results): string | undefined => {
+const groupOf = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
   return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.text ?? task.raw}`;
 };
@@ -103,12 +103,11 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
 ];
 
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
-  const messages = simulation.requireItems("messages");
-  const singleMessages = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
-  const opening = singleMessages.findIndex((message) => message.textAt("role") !== "system");
-  if (singleMessages[0]?.textAt("role") !== "system")
-    run.note("the agent's system prompt is not recorded, so the messages begin without it");
-  return singleMessages.flatMap((message, at) => turnOf(run, message, at === opening));
+  const recorded = simulation.requireItems("messages");
+  const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+  const opening = messages.findIndex((message) => message.textAt("role") !== "system");
+  if (opening === 0) run.note("the agent's system prompt is not recorded, so the messages begin without it");
+  return messages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
 const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
@@ -140,5 +139,5 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJs
   return choice(turn, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
 };
 
-const isChoice = (value: Value | undefined): boolean =>
+const isChoice = (value: Value | undefined) =>
   value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject === true;

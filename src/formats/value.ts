@@ -2,7 +2,7 @@
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { endOfString, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
+import { endOfString, openBrace, openBracket, quote, type Span, sliceText } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
@@ -84,8 +84,7 @@ export class Value {
   }
 
   get raw(): string {
-    const { start, end } = this.span;
-    return this.bytes.toString("utf8", start, end);
+    return sliceText(this.bytes, this.span);
   }
 
   /** The parsed JSON. Numbers above 2^53 lose digits. */
@@ -103,9 +102,7 @@ export class Value {
   }
 
   textAt(key: string): string | undefined {
-    const node = this.#nodeOf(key);
-    const { table } = this.#in;
-    return node !== undefined && json.firstByteAt(table, node) === quote ? json.readString(table, node) : undefined;
+    return this.get(key)?.text;
   }
 
   isNullAt(key: string): boolean {
@@ -157,11 +154,12 @@ export class Value {
     return value;
   }
 
-  /** @throws ConversionError */
+  /** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
-    if (!value.isList) throw new ConversionError(`\`${key}\` is not a list`, value);
-    return value.items();
+    const list = value.embeddedJson ?? value;
+    if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
+    return list.items();
   }
 
   /** The elements of the array at a path, with null; empty if there is no array. */
@@ -203,7 +201,8 @@ export class Value {
     for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
       members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
     // A few keys are compared faster than they are hashed.
-    const isUnique = members.length < 16 && members.every(([key], at) => isFirst(members, key, at));
+    const isFirst = (name: string, at: number) => members.findIndex(([key]) => key === name) === at;
+    const isUnique = members.length < 16 && members.every(([key], at) => isFirst(key, at));
     return isUnique ? members : [...new Map(members)];
   }
 
@@ -260,11 +259,6 @@ export class Value {
   }
 }
 
-const isFirst = (members: Members, key: string, at: number): boolean => {
-  for (let before = 0; before < at; before++) if (members[before]?.[0] === key) return false;
-  return true;
-};
-
 /** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {
   readonly value: Value;
@@ -276,7 +270,7 @@ export class ConversionError extends Error {
 }
 
 /** Replaces NaN and Infinity with empty objects of the same length, so that all positions stay valid. */
-const replaceNonFinite = (bytes: Buffer): Buffer => {
+const replaceNonFinite = (bytes: Buffer) => {
   const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");
   const words = /"|NaN|-?Infinity/g;

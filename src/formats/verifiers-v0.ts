@@ -1,7 +1,7 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
-import { literal, type OutputJson } from "./output-json.ts";
+import { literal, type Member, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -10,7 +10,7 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])results\.jsonl$/,
   recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
@@ -70,14 +70,9 @@ const metricsOf = (row: Value): Members => {
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
-  const isMetadata = (key: string, { isNull, isFlat }: Value): boolean =>
+const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): readonly Member[] => {
+  const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const rowMembers = row.members().filter(([key, value]) => isMetadata(key, value));
-  if (settings === undefined) return rowMembers;
-  const ofRun = ["env_id", "model"].flatMap((key) => {
-    const value = settings.get(key);
-    return value === undefined || row.get(key) !== undefined ? [] : [[key, value] as const];
-  });
-  return [...rowMembers, ...ofRun];
+  const ofRun = ["env_id", "model"].map((key) => [key, row.get(key) ?? settings?.get(key)] as const);
+  return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

@@ -16,7 +16,7 @@ export const verifiersV1: Format = {
     sampled: "nodes with `sampled: true`",
   },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])traces\.jsonl$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.get("id") !== undefined &&
@@ -39,8 +39,6 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** The first record of each episode, by id. prime-rl writes some episodes twice, to `effective` and `all`. */
-  const firstRecords = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -56,12 +54,10 @@ const openEpisodes = (run: FormatRun): Converter => {
   };
   return {
     convert: (record) => {
-      const { value, file, position } = record;
-      const recordId = `${position} ${file}`;
-      const id = value.get("id")?.raw ?? recordId;
-      const first = firstRecords.get(id) ?? recordId;
-      firstRecords.set(id, first);
-      if (first !== recordId) return run.skip(value, "an episode that was already read");
+      const { value } = record;
+      const id = value.get("id")?.raw;
+      // prime-rl writes some episodes twice, to `effective` and `all`.
+      if (id !== undefined && !run.isFirst(id, record)) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       record.group = key;
       const traces = value.requireItems("traces");
@@ -93,7 +89,7 @@ const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => 
 };
 
 /** Returns the key of a group, which includes the run or, if the run is unknown, the file. */
-const keyOf = ({ value, file }: SourceRecord): string => {
+const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
@@ -105,7 +101,7 @@ const keyOf = ({ value, file }: SourceRecord): string => {
   return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
-const isFailed = (holder: Value): boolean => {
+const isFailed = (holder: Value) => {
   const ok = holder.get("ok")?.data;
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
@@ -187,7 +183,7 @@ const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson
   });
 };
 
-const parentOf = (node: Value, at: number): number | undefined => {
+const parentOf = (node: Value, at: number) => {
   const parent = node.get("parent");
   const index = parent?.number;
   if (parent === undefined) return undefined;

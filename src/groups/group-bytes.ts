@@ -67,7 +67,7 @@ export const readPartValue = (groupPart: GroupPart): unknown => {
 };
 
 export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
-  const source = { name: "", bytes: memoryBytes([]) };
+  const source = { name: "", bytes: memoryBytes(Buffer.alloc(0)) };
   const found = newScanResult(strictness, false);
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, last: false });

@@ -5,19 +5,12 @@ import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** A text of a column, which is decoded on demand. */
+/** UTF-8 of a column, which is decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
-  #text: string | undefined;
 
-  /** @param bytes UTF-8 */
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-  }
-
-  get text(): string {
-    this.#text ??= this.bytes.toString("utf8");
-    return this.#text;
   }
 }
 
@@ -26,10 +19,10 @@ export class LazyJson extends LazyText {}
 /** Converts a value or a row to JSON with all digits of 64-bit integers. Returns undefined for null. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === "bigint") return String(value);
-  if (typeof value === "number") return numberToJson(value);
-  if (value instanceof LazyJson && findFault(value.bytes) === undefined) return value.text;
-  if (value instanceof LazyText) return JSON.stringify(value.text);
+  if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
+  if (typeof value === "bigint" || typeof value === "number") return String(value);
+  if (value instanceof LazyJson && findFault(value.bytes) === undefined) return value.bytes.toString("utf8");
+  if (value instanceof LazyText) return JSON.stringify(value.bytes.toString("utf8"));
   if (value instanceof Date) return JSON.stringify(value);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
   if (ArrayBuffer.isView(value)) return columnToJson(Array.from(Object.values(value)));
@@ -42,21 +35,17 @@ export const columnToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-const numberToJson = (value: number): string =>
-  Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
-
 /** Converts a row to JSON in which the long texts of the named columns are empty. Returns these texts by column. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
-  let json = "";
-  for (const name in columns) {
-    const value = columns[name];
-    const isExtracted = value instanceof LazyText && names.includes(name);
-    if (isExtracted) texts.set(name, value.bytes);
-    const valueJson = isExtracted ? '""' : columnToJson(value);
-    if (valueJson !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${valueJson}`;
+  const row = { ...columns };
+  for (const name of names) {
+    const value = row[name];
+    if (!(value instanceof LazyText)) continue;
+    texts.set(name, value.bytes);
+    row[name] = "";
   }
-  return { bytes: Buffer.from(json === "" ? "{}" : `${json}}`), texts };
+  return { bytes: Buffer.from(columnToJson(row) ?? "{}"), texts };
 };
 
 /** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */

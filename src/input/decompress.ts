@@ -78,7 +78,7 @@ export function* walkFrame(): Generator<number, { readonly window: number; reado
 }
 
 /** Returns the size in a header; 0 if the header has none. A field of two bytes has the size minus 256. */
-const contentSize = (field: Buffer): number => {
+const contentSize = (field: Buffer) => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
@@ -146,7 +146,7 @@ export const readPieces = (chunks: Chunks) => {
   const iterator = chunks[Symbol.asyncIterator]();
   let unread: Uint8Array = new Uint8Array();
   /** Returns the next `length` bytes; fewer at the end of the stream. */
-  const read = async (length: number): Promise<Buffer> => {
+  const read = async (length: number) => {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {
       if (unread.length === 0) {

@@ -109,7 +109,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
 };
 
 /** Converts a segment of a glob to a pattern. Hidden names match only segments that begin with a dot. */
-const toPattern = (segment: string): string => {
+const toPattern = (segment: string) => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment
     .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")

@@ -69,7 +69,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
 }
 
 /** Returns the offset of the next newline; otherwise `end`. Overwrites the buffer. */
-const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }): number => {
+const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
   let at = start;
   while (at < end) {
     const bytesRead = source.read(buffer.subarray(0, end - at), at);
@@ -81,10 +81,10 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-const isBlank = (bytes: Buffer): boolean => json.skipWhite(bytes, 0) === bytes.length;
+const isBlank = (bytes: Buffer) => json.skipWhite(bytes, 0) === bytes.length;
 
 /** True if the first lines of a source begin a document of several lines. */
-const isDocumentStart = (bytes: Buffer): boolean => {
+const isDocumentStart = (bytes: Buffer) => {
   if (isBlank(bytes)) return false;
   const from = json.skipWhite(bytes, 0);
   const end = json.endOfLine(bytes, from);
@@ -92,7 +92,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If only the opening brace is missing, the text with a brace is JSON or a beginning of JSON.
+    // If only the opening brace is missing, adding it makes JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return fault === undefined || fault.fault === "end";
   }
@@ -105,10 +105,10 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   return fault === undefined || from + fault.at > next;
 };
 
-const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes[json.trimmedEnd(bytes, end) - 1];
+const lastByteBefore = (bytes: Buffer, end: number) => bytes[json.trimmedEnd(bytes, end) - 1];
 
-const isOpener = (byte: number | undefined): boolean => byte === json.openBrace || byte === json.openBracket;
-const isCloser = (byte: number | undefined): boolean => byte === json.closeBrace || byte === json.closeBracket;
+const isOpener = (byte: number | undefined) => byte === json.openBrace || byte === json.openBracket;
+const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
@@ -165,7 +165,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
 };
 
 /** Returns the start of the line that contains the offset `at`, after a byte order mark. */
-const findLineStart = (source: Bytes, at: number): number => {
+const findLineStart = (source: Bytes, at: number) => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);
     const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(json.newline);
@@ -176,7 +176,7 @@ const findLineStart = (source: Bytes, at: number): number => {
 };
 
 /** Counts UTF-16 units by the first bytes of characters: two for a character of four bytes, otherwise one. */
-const countUnits = (source: Bytes, from: number, to: number): number => {
+const countUnits = (source: Bytes, from: number, to: number) => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {
     for (const byte of readRangeNow(source, { start: at, length: Math.min(stepBytes, to - at) })) {

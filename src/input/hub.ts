@@ -65,7 +65,7 @@ const parseHubUrl = (name: string, url: string) => {
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 
-const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
+const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
 /** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;

@@ -1,5 +1,5 @@
 /** Works on names of inputs: recognizes URLs and rollout files, and lists folders. */
-import { type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
@@ -58,6 +58,12 @@ export const reportEmptyFolders = (
 };
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
+
+/** Returns true if a path leads to the file with these facts, false if to another file; undefined if to no file. */
+export const leadsTo = (path: string, { dev, ino }: Pick<BigIntStats, "dev" | "ino">): boolean | undefined => {
+  const now = tryStat(path);
+  return now && now.ino === ino && now.dev === dev;
+};
 
 /** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);

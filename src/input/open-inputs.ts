@@ -7,7 +7,7 @@ import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
-import { isRemote, reportEmptyFolders, tryStat } from "./names.ts";
+import { isRemote, leadsTo, reportEmptyFolders } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
 import { findContainer, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
@@ -95,7 +95,7 @@ const openInput = async (name: string, options: InputOptions): Promise<Source> =
 };
 
 /** True if a device never ends, whatever its name is. */
-const isEndless = (device: number): boolean =>
+const isEndless = (device: number) =>
   ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
   );
@@ -124,10 +124,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
         last = now;
         return isTouched;
       },
-      isReplaced() {
-        const now = tryStat(name);
-        return now !== undefined && (now.ino !== facts.ino || now.dev !== facts.dev);
-      },
+      isReplaced: () => leadsTo(name, facts) === false,
     };
   } finally {
     if (!isInUse) closeSync(descriptor);
@@ -145,7 +142,7 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
   return { name, bytes };
 };
 
-const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
+const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
   const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
   if (sniffed !== undefined && !(takesContainers && findContainer(head) !== undefined)) throw sniffed;

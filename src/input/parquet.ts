@@ -27,24 +27,12 @@ interface RowFile {
   readonly columns: readonly string[] | undefined;
 }
 
-class Row implements RawRecord {
-  readonly line = 1;
-  readonly start = 0;
-  readonly isComposed = true;
-  readonly label: string;
-  readonly columns: Columns;
-  #bytes: Buffer | undefined;
-
-  constructor(label: string, columns: Columns) {
-    this.label = label;
-    this.columns = columns;
-  }
-
-  get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(columnToJson(this.columns) ?? "null");
-    return this.#bytes;
-  }
-}
+const toRow = (label: string, columns: Columns): RawRecord => ({
+  ...{ label, columns, line: 1, start: 0, isComposed: true },
+  get bytes() {
+    return Buffer.from(columnToJson(columns) ?? "null");
+  },
+});
 
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
@@ -86,10 +74,10 @@ export const openRows = async (
       return toReason(thrown);
     }
   };
-  const labelOf = (row: number): string => `${name}#row ${row + 1}`;
+  const labelOf = (row: number) => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
     const values = loaded?.rows[row - loaded.range.start];
-    return new Row(labelOf(row), isObject(values) ? values : {});
+    return toRow(labelOf(row), isObject(values) ? values : {});
   };
   const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
     for (let row = start; row < end; row++) yield toRecord(row);
@@ -154,7 +142,7 @@ const readMetadata = async (bytes: Bytes) => {
   }
 };
 
-const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
+const readEnd = async (bytes: Bytes, wanted: number) => {
   const length = Math.min(wanted, bytes.size);
   return await readRange(bytes, { start: bytes.size - length, length });
 };
@@ -162,7 +150,7 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 const minRowMemoryBytes = 200;
 
 /** Returns a lower bound of a row group's bytes in memory. Each value counts as 8, even if a page repeats it. */
-const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup): number => {
+const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
@@ -203,7 +191,7 @@ const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
 /** Checks the pages of columns, because hyparquet allocates the memory that headers and runs claim. */
-const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup): Promise<void> => {
+const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
     column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
@@ -244,7 +232,7 @@ const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
 const maxListElements = 2 ** 20;
 
 /** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
-const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }): void => {
+const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }) => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
     if ((field & 15) === 0) return;
@@ -253,7 +241,7 @@ const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElemen
   }
 };
 
-const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left: number }): void => {
+const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left: number }) => {
   if (type === 3) reader.offset += 1;
   else if (type >= 4 && type <= 6) readLength(reader);
   else if (type === 7) reader.offset += 8;
@@ -272,7 +260,7 @@ const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left:
 };
 
 /** Reads an integer of variable length. */
-const readLength = (reader: hyparquet.DataReader): number => {
+const readLength = (reader: hyparquet.DataReader) => {
   const start = reader.offset;
   const length = readVarInt(reader) >>> 0;
   if (reader.offset - start > maxNumberBytes) throw new Error("a number is too long");
@@ -282,16 +270,14 @@ const readLength = (reader: hyparquet.DataReader): number => {
 /** Bytes of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
+type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
+  Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
+
 /** Checks the runs of levels, dictionary indexes and booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: hyparquet.PageHeader,
-  {
-    type,
-    codec,
-    compressors,
-    schemaPath,
-  }: hyparquet.ColumnMetaData & { compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] },
+  { type, codec, compressors, schemaPath }: PageDecoder,
 ): void => {
   const second = version === "DATA_PAGE_V2" ? v2 : undefined;
   const header = version === "DATA_PAGE" ? v1 : second;
@@ -324,7 +310,7 @@ const checkRuns = (
 const maxPaddedValues = 2 ** 10;
 
 /** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
-const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }): void => {
+const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }) => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);
     const isPacked = (header & 1) === 1;
@@ -337,13 +323,13 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
 };
 
 /** Returns why a file cannot be read. @throws errors that the file did not cause */
-const toReason = (thrown: unknown): string => {
+const toReason = (thrown: unknown) => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
   return `it is cut off or damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 
-const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {
+const readColumn = async (bytes: Bytes, start: number, length: number) => {
   if (!(start >= 0 && length >= 0 && start + length <= bytes.size)) throw new Error("a column is outside of the file");
   return await readRange(bytes, { start, length });
 };

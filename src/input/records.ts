@@ -5,15 +5,8 @@ import * as json from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
-import {
-  type Bytes,
-  documentTooLong,
-  maxDocumentBytes,
-  type Position,
-  readHead,
-  readRange,
-  type Source,
-} from "./source.ts";
+import type { Bytes, Position, Source } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, readHead, readRange } from "./source.ts";
 
 export interface RecordKinds {
   readonly text?: "lines" | "document";
@@ -128,7 +121,7 @@ async function* cutLines(
     for (let from = 0; from < bytes.length; line++) {
       const end = json.endOfLine(bytes, from);
       const textStart = json.skipWhite(bytes, from);
-      const trimmed = trimEnd(bytes, textStart, Math.max(textStart, end));
+      const trimmed = trimEnd(bytes, textStart, end);
       if (trimmed.length > 0) yield { bytes: trimmed, line, start: start + textStart, label, within };
       from = end + 1;
     }
@@ -143,7 +136,7 @@ async function* cutLines(
   }
 }
 
-const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
+const trimEnd = (bytes: Buffer, start: number, end: number) =>
   bytes.subarray(start, Math.max(start, json.trimmedEnd(bytes, end)));
 
 /** Bytes in which an array and its first object must begin. */
@@ -166,7 +159,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // The second node of an element that is not JSON has its end.
+        // If an element is not JSON, its second node has the end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
+import { openHub } from "./hub.ts";
 import { plainUrl, rolloutFileName } from "./names.ts";
 import { isAllowed, requestFile } from "./remote-file.ts";
 
@@ -30,10 +31,10 @@ export const openRemotes = async (access: RemoteAccess) => {
   /** By name, in the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
   const replies = new Map<string, Promise<DownloadReply>>();
-  let hub: ReturnType<typeof import("./hub.ts").openHub> | undefined;
+  let hub: ReturnType<typeof openHub> | undefined;
   const loadHub = async (name: string) => {
     if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, "bucket");
-    hub ??= import("./hub.ts").then(({ openHub }) => openHub(access));
+    hub ??= openHub(access);
     return await hub;
   };
   const request = (location: RemoteLocation): Promise<DownloadReply> => {
@@ -102,11 +103,11 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Matches names of secret URL parameters. Values of other parameters are secret if long, without `.` and `/`. */
+/** Matches names of secret URL parameters. A long value of another parameter is secret if it has no `.` or `/`. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 
-const findSecrets = ({ searchParams }: URL): readonly string[] =>
+const findSecrets = ({ searchParams }: URL) =>
   [...searchParams]
     .filter(([name, value]) => secretParameter.test(name) || (value.length > maxPlainLength && !/[./]/.test(value)))
     .map(([, value]) => value);

@@ -10,7 +10,7 @@ export type Container = "zip" | "parquet";
 
 export const sniffedBytes = 512;
 
-const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
+const pipeAdvice = (command: string) => `decompress it into a pipe: ${command} … | rollcall … -`;
 
 type FileKind = Record<"bytes" | "kind", string> & { at?: number; instead?: string; container?: Container };
 
@@ -43,8 +43,7 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
 /** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
-const toShellWord = (name: string): string | undefined =>
-  name === "-" || isRemote(name) ? undefined : formatCommandLine([name]);
+const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
 const notJson = (kind: string, instead = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead });
@@ -100,7 +99,7 @@ export const answerColumns: readonly string[] = ["completion", "response", "answ
 const unwrap = (value: unknown): unknown =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
-const isConversation = (value: unknown): boolean =>
+const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
 /** Matches paths of messages that lack the last answer, or that contain choices. */
@@ -115,7 +114,7 @@ export const findColumns = (row: JsonObject) => {
       : [[name, inner] as const];
   });
   const [messages] = values.find(([name, value]) => !otherMessages.test(name) && isConversation(value)) ?? [];
-  const isNumeric = (value: unknown): boolean => typeof value !== "object" && !Number.isNaN(Number(value));
+  const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
   const numbers = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const [reward, ...more] = numbers.length > 0 ? numbers : findRewardColumns(Object.keys(row));
   return { names: values.map(([name]) => name), messages, reward: more.length > 0 ? undefined : reward };
@@ -143,7 +142,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
 };
 
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
-const csvAdvice = (text: string, name: string): string => {
+const csvAdvice = (text: string, name: string) => {
   const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
@@ -173,7 +172,7 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 /** Matches lines that begin neither like JSON nor like a value of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
-const textKind = (text: string): string | undefined => {
+const textKind = (text: string) => {
   // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;

@@ -3,7 +3,6 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
-import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { inputUnreadable } from "./failures.ts";
 import { tryStat } from "./names.ts";
@@ -23,7 +22,7 @@ export interface Source {
   /** The name from the command line: a URL without secrets, or `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten since the last call, not only extended. Absent if nothing can tell. */
+  /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
@@ -95,14 +94,10 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   read(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
-    try {
-      while (filled < wanted) {
-        const bytesRead = readSync(descriptor, into, filled, wanted - filled, at + filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-    } catch (thrown) {
-      throw unreadable(name, thrown);
+    while (filled < wanted) {
+      const bytesRead = accessFile(name, () => readSync(descriptor, into, filled, wanted - filled, at + filled));
+      if (bytesRead === 0) break;
+      filled += bytesRead;
     }
     return filled;
   },
@@ -123,7 +118,7 @@ export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "siz
   size,
   read(into, at) {
     if (at + into.length <= head.length) return head.copy(into, 0, at);
-    const descriptor = openForReading(name);
+    const descriptor = accessFile(name, () => openSync(name, "r"));
     try {
       return descriptorBytes({ descriptor, name, size }).read(into, at);
     } finally {
@@ -133,38 +128,24 @@ export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "siz
   async close() {},
 });
 
-const openForReading = (name: string): number => {
+/** @throws Failure `input-unreadable` */
+const accessFile = (file: string, access: () => number) => {
   try {
-    return openSync(name, "r");
-  } catch (thrown) {
-    throw unreadable(name, thrown);
+    return access();
+  } catch (cause) {
+    const code = getErrorCode(cause);
+    const problems = [createProblem("file-unreadable", { code }, { file })];
+    throw inputUnreadable(file, code, { cause, problems });
   }
 };
 
-const unreadable = (file: string, cause: unknown): Failure => {
-  const code = getErrorCode(cause);
-  const problems = [createProblem("file-unreadable", { code }, { file })];
-  return inputUnreadable(file, code, { cause, problems });
-};
+export const memoryBytes = (content: Buffer): Bytes => ({
+  size: content.length,
+  read: (into, at) => content.subarray(at).copy(into),
+  async close() {},
+});
 
-export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
-  const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const read = (into: Buffer, at: number): number => {
-    let [start, filled] = [0, 0];
-    for (const chunk of chunks) {
-      const from = at + filled - start;
-      start += chunk.length;
-      if (from < 0 || from >= chunk.length) continue;
-      const piece = chunk.subarray(from, from + into.length - filled);
-      into.set(piece, filled);
-      filled += piece.length;
-    }
-    return filled;
-  };
-  return { size, read, async close() {} };
-};
-
-/** A source was truncated, so it ends within a range. */
+/** A source was truncated, so it ends before a requested range ends. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;

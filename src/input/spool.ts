@@ -102,7 +102,7 @@ const fileSpool = (descriptor: number, folder: string) => {
   let size = 0;
   let writing: Promise<{ readonly bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
-  const discard = async (): Promise<void> => {
+  const discard = async () => {
     // After an abort, a pending write could reach another file with the same descriptor.
     await writing?.catch(() => undefined);
     await close();
@@ -134,7 +134,7 @@ const memorySpool = (folder: string): Spool => {
       // Copies the chunk, because decoders reuse its memory.
       chunks.push(Uint8Array.from(chunk));
     },
-    bytes: () => memoryBytes(chunks),
+    bytes: () => memoryBytes(Buffer.concat(chunks)),
     discard: async () => undefined,
   };
 };

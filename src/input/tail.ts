@@ -1,7 +1,8 @@
 /** Follows a file that another program writes, and detects if it is rewritten. */
-import { open, stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
+import { leadsTo } from "./names.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
@@ -10,18 +11,12 @@ const searchBytes = 2 ** 16;
 /** Bytes of a segment, which has one checksum. Some segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
 
-type Identity = Readonly<Record<"dev" | "ino", bigint>>;
-
-/** Returns undefined if the file does not exist or its folder cannot be read. */
-export const readIdentity = async (path: string): Promise<Identity | undefined> =>
-  await stat(path, { bigint: true }).catch(() => undefined);
-
 export type Tail = Awaited<ReturnType<typeof openTail>>;
 
 /** Opens a regular file, whose lines are taken in order. The caller closes its source. @throws the system's errors */
 export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
-  const identity: Identity = await file.stat({ bigint: true });
+  const opened = await file.stat({ bigint: true });
   const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
   /** Offset after the last taken line. */
   let position = 0;
@@ -31,12 +26,10 @@ export const openTail = async (path: string, name: string) => {
   let lastCompared = 0;
   /** The file's size and times at the last comparison. */
   let comparedFacts = "";
-  /** No line ends between `position` and this offset. */
-  let searchedEnd = 0;
   let wasRewritten = false;
 
   /** If the file's size or times changed, compares the first segment, the last, and another segment in turn. */
-  const isUnchanged = async (): Promise<boolean> => {
+  const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
     const facts = `${size} ${mtimeNs} ${ctimeNs}`;
@@ -65,9 +58,8 @@ export const openTail = async (path: string, name: string) => {
     // After `wasRewritten`, reads fail without a comparison, because the file then reads as empty.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
-  const hasIdentity = ({ dev, ino }: Identity): boolean => ino === identity.ino && dev === identity.dev;
   /** Takes the next lines, which the caller has read. */
-  const take = (lines: Uint8Array): void => {
+  const take = (lines: Uint8Array) => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
       const segment = Math.floor(position / segmentBytes);
@@ -78,20 +70,18 @@ export const openTail = async (path: string, name: string) => {
   };
 
   return {
-    ...{ source, hasIdentity, take },
+    ...{ source, take },
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
     /** Returns the offset after the last complete line. */
     async findCompleteEnd(): Promise<number> {
       const { size } = await file.stat();
-      const from = Math.max(position, searchedEnd);
-      for (let end = size; end > from; end -= searchBytes) {
-        const start = Math.max(from, end - searchBytes);
+      for (let end = size; end > position; end -= searchBytes) {
+        const start = Math.max(position, end - searchBytes);
         const block = Buffer.alloc(end - start);
         const at = block.subarray(0, bytes.read(block, start)).lastIndexOf(newline);
         if (at >= 0) return start + at + 1;
       }
-      searchedEnd = Math.max(from, size);
       return position;
     },
     /** Returns the number of bytes after the last taken line. */
@@ -107,6 +97,8 @@ export const openTail = async (path: string, name: string) => {
       return wasRewritten;
     },
     /** True if another file is at the path now. */
-    isMoved: async (): Promise<boolean> => !hasIdentity((await readIdentity(path)) ?? identity),
+    isMoved: () => leadsTo(path, opened) === false,
+    /** True if this file is at the path now. */
+    isCurrent: () => leadsTo(path, opened) === true,
   };
 };

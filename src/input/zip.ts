@@ -7,9 +7,7 @@ import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
-import { ContentTooLarge, formatExcess, unzstd } from "./zstd.ts";
-
-class UnreadableMember extends Error {}
+import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
  * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
@@ -25,7 +23,7 @@ export const openMembers = async (
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const labelOf = (position: number): string => {
+  const labelOf = (position: number) => {
     const name = matching[position]?.[0];
     return name === undefined ? file : `${file}!${name}`;
   };
@@ -119,23 +117,22 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     if (getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE") return formatExcess(uncompressedSize);
-    const isKnown = thrown instanceof ContentTooLarge || thrown instanceof UnreadableMember;
-    return isKnown ? thrown.message : "it is damaged and cannot be decompressed";
+    return thrown instanceof UnreadableContent ? thrown.message : "it is damaged and cannot be decompressed";
   }
 };
 
-const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
+const readBytes = (bytes: Bytes, start: number, length: number) => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
   if (into === undefined || bytes.read(into, start) < length)
-    throw new UnreadableMember("the archive ends before the end of this member");
+    throw new UnreadableContent("the archive ends before the end of this member");
   return into;
 };
 
-const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member) => {
   // Method 0 is stored, 8 is deflate, 93 is zstd.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
   if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
-  throw new UnreadableMember(`its compression method ${compressionMethod} is not supported`);
+  throw new UnreadableContent(`its compression method ${compressionMethod} is not supported`);
 };

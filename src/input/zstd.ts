@@ -5,21 +5,21 @@ import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The content, or the window that its decompression needs, is larger than allowed. */
-export class ContentTooLarge extends Error {}
+/** The message says why content cannot be decompressed. */
+export class UnreadableContent extends Error {}
 
 export const formatExcess = (length: number): string => `it decompresses to more than its declared ${length} bytes`;
 
 /** Maximum bytes of a window, as by default in zstd's decoder. */
 const maxWindow = 2 ** 27;
 
-/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; an Error of the decoder */
+/** Decompresses frames to at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
 export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;
-  const take = (piece: Uint8Array): void => {
+  const take = (piece: Uint8Array) => {
     left -= piece.length;
-    if (left < 0) throw new ContentTooLarge(formatExcess(length));
+    if (left < 0) throw new UnreadableContent(formatExcess(length));
     pieces.push(piece);
   };
   for (const frame of checkFrames(compressed, length)) {
@@ -36,7 +36,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
   const frames: Uint8Array[] = [];
   let claimed = 0;
   let at = 0;
-  const next = (size: number): Buffer => {
+  const next = (size: number) => {
     if (at + size > bytes.length) throw corruptData("zstd", "cut");
     at += size;
     return bytes.subarray(at - size, at);
@@ -55,9 +55,9 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
     const { window, content } = step.value;
     claimed += content;
     if (claimed > length)
-      throw new ContentTooLarge(`it claims ${claimed} bytes, more than its declared ${length} bytes`);
+      throw new UnreadableContent(`it claims ${claimed} bytes, more than its declared ${length} bytes`);
     if (window > maxWindow)
-      throw new ContentTooLarge(`it needs a window of ${window} bytes, over the limit of ${maxWindow}`);
+      throw new UnreadableContent(`it needs a window of ${window} bytes, over the limit of ${maxWindow}`);
     frames.push(bytes.subarray(start, at));
   }
   return frames;

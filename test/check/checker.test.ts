@@ -14,7 +14,7 @@ import { itHolds } from "../support/property.ts";
 
 /** All that is found in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
-  const source = { name: "a.jsonl", bytes: memoryBytes([bytes]) };
+  const source = { name: "a.jsonl", bytes: memoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
   scan.scanLines({ kind: "lines", bytes, start: 0, last: true });
   const { parts, tally, problems } = scan.found;

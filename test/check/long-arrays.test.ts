@@ -154,7 +154,7 @@ describe("an array that is longer than a block", () => {
     for (const textOf of [pretty, oneLine]) {
       const read = async (count: number) => {
         const bytes = Buffer.from(textOf(count));
-        const [{ size, ...own }, asked] = [memoryBytes([bytes]), [] as number[]];
+        const [{ size, ...own }, asked] = [memoryBytes(bytes), [] as number[]];
         const counted = (into: Buffer, at: number) => {
           asked.push(into.length);
           return own.read(into, at);

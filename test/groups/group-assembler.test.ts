@@ -39,7 +39,7 @@ interface How {
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const openScan = (byKey: boolean): Scan => {
-  const source = { name: "run.jsonl", bytes: memoryBytes([]) };
+  const source = { name: "run.jsonl", bytes: memoryBytes(Buffer.alloc(0)) };
   return new Scan(source, {
     index: 0,
     groupBy: byKey ? "group_id" : undefined,

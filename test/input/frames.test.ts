@@ -73,7 +73,7 @@ describe("the elements of an array", () => {
 
   it("have the lines on which they begin", async () => {
     const text = `[1,\n2, "${"é".repeat(2 ** 20)}",\r\n\n{"a":\n3}, 4\n]`;
-    const source = memoryBytes([Buffer.from(text)]);
+    const source = memoryBytes(Buffer.from(text));
     const found: unknown[] = [];
     const range = { start: 1, end: source.size, line: 1 };
     for await (const { table, places } of readElements(source, range, {
@@ -100,7 +100,7 @@ describe("the elements of an array", () => {
 describe("the blocks of a source", () => {
   it("contain complete lines, or the range of a line that is longer than a block", async () => {
     const long = "x".repeat(3 * 2 ** 20);
-    const source = memoryBytes([Buffer.from(`a\nb\n${long}\nc`)]);
+    const source = memoryBytes(Buffer.from(`a\nb\n${long}\nc`));
     const found: unknown[] = [];
     for await (const block of readBlocks(source, { start: 2, end: source.size })) {
       found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.last]);

@@ -68,7 +68,7 @@ const readExampleFiles = async (
   { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
 ): Promise<Dataset> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
-    return { name, bytes: memoryBytes([Buffer.from(content)]) };
+    return { name, bytes: memoryBytes(Buffer.from(content)) };
   });
   const { signal } = new AbortController();
   const options = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };

@@ -96,11 +96,8 @@ export const openFollowedFiles = (
     ...{ dataset, all, toInvalidInput, toUnreadable },
     async open(): Promise<void> {
       const before = all.at(-1);
-      if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
-      const identity = await inputs.readIdentity(file);
-      const isOpen = ({ isRewritten, isFinished, tail }: FollowedFile) =>
-        !isRewritten && !isFinished && identity !== undefined && tail.hasIdentity(identity);
-      if (all.some(isOpen)) return;
+      if (before !== undefined && !before.isRewritten && !before.tail.isMoved()) return;
+      if (all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
       const index = all.length;
       try {
         const facts = await stat(file);
