@@ -56,7 +56,8 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("matched tool results without tool_call_id to the calls by order");
-      return replaceMembers(message, { tool_call_id: id, tool_calls: undefined });
+      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
+      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
     if (roles[at] !== "assistant") return toChatMessage(message, false);
     caller = message;
