@@ -8,10 +8,10 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project of the calls to read; not needed to log (`rollcall models` also sends it)", "team/project"),
+    project: text("project for `call read` and `models`; not needed for `log`", "team/project"),
     "base-url": text("URL of the service", "url"),
-    "inference-base-url": text("URL of the models", "url"),
-    "log-base-url": text("URL that trajectories are logged to", "url"),
+    "inference-base-url": text("URL for `rollcall models`", "url"),
+    "log-base-url": text("URL for `rollcall log` (default: the base URL)", "url"),
   }),
   ...inGroup("results", {
     json: flag("one JSON document; errors are JSON too"),

@@ -168,7 +168,7 @@ const listKeys = cli.command({
 const revokeKey = cli.command({
   words: "serve keys revoke",
   changes: true,
-  about: "revoke a key for every service that shares the store",
+  about: "revoke a key in every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
@@ -187,7 +187,7 @@ const revokeKey = cli.command({
 
 const keys = cli.command({
   words: "serve keys",
-  about: "manage the keys for other people; the store contains only digests",
+  about: "manage keys for other people; the store has only digests of the keys",
   options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],
