@@ -180,7 +180,7 @@ const revokeKey = cli.command({
       const hint = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
       throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, hint);
     }
-    screen.notice(`revoked the key of ${name}; every service refuses it within a few seconds`);
+    screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });
   },
 });
