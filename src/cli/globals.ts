@@ -22,11 +22,11 @@ export const globalOptions = {
     color: choice("auto, always or never", colorModes, "when"),
     "no-color": flag("no color"),
     "no-pager": flag("no pager"),
-    debug: flag("requests and replies, without bodies or secrets"),
+    debug: flag("show requests and replies, without bodies or secrets"),
   }),
   ...inGroup("network", {
-    timeout: text("fail after this long without data from the service, such as 30s", "duration"),
-    "max-wait": text("total time for all retries, such as 5m", "duration"),
+    timeout: text("longest time without data from the service (default: 30s, for log 5m)", "duration"),
+    "max-wait": text("total time for all retries (default: 5m)", "duration"),
     "insecure-http": flag("send credentials over plain http"),
   }),
   ...inGroup("help", {
