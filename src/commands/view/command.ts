@@ -18,7 +18,7 @@ export const view = command({
   words: "view",
   summary: "view rollouts in a browser",
   about:
-    "view rollouts in a browser, offline; with --local and no file: the groups that were logged to the local service",
+    "view rollouts in a browser, offline; --local without a file shows groups that were logged to the local service",
   args,
   options,
   examples: [
