@@ -8,10 +8,10 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project of the calls to read; not needed to log (`rollcall models` also sends it)", "team/project"),
+    project: text("project for `call read` and `models`; not needed for `log`", "team/project"),
     "base-url": text("URL of the service", "url"),
-    "inference-base-url": text("URL of the models", "url"),
-    "log-base-url": text("URL that trajectories are logged to", "url"),
+    "inference-base-url": text("URL for `rollcall models`", "url"),
+    "log-base-url": text("URL for `rollcall log` (default: the base URL)", "url"),
   }),
   ...inGroup("results", {
     json: flag("one JSON document; errors are JSON too"),
@@ -22,11 +22,11 @@ export const globalOptions = {
     color: choice("auto, always or never", colorModes, "when"),
     "no-color": flag("no color"),
     "no-pager": flag("no pager"),
-    debug: flag("requests and replies, without bodies or secrets"),
+    debug: flag("show requests and replies, without bodies or secrets"),
   }),
   ...inGroup("network", {
-    timeout: text("fail after this long without data from the service, such as 30s", "duration"),
-    "max-wait": text("total time for all retries, such as 5m", "duration"),
+    timeout: text("longest time without data from the service (default: 30s, for log 5m)", "duration"),
+    "max-wait": text("total time for all retries (default: 5m)", "duration"),
     "insecure-http": flag("send credentials over plain http"),
   }),
   ...inGroup("help", {

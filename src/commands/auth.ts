@@ -17,7 +17,7 @@ const exampleOption = "--base-url https://api.example.com";
 const login = command({
   words: "auth login",
   changes: true,
-  about: "save a key in the profile, and the URLs, project and providers given as options",
+  about: "save a key in the profile, with the URLs, project and providers that you pass",
   options: {
     for: useOption("save the key for one use"),
     username: text("user name for `rollcall call read` (default: api)", "name"),
@@ -208,7 +208,7 @@ const credentialStatus = async (settings: config.Settings, use: CredentialUse) =
 
 export const auth = command({
   words: "auth",
-  about: "save, show and delete the keys of a profile",
+  about: "save, delete and show the keys of a profile",
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth status"],
   verbs: [login, logOut, status],
 });

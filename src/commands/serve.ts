@@ -168,7 +168,7 @@ const listKeys = cli.command({
 const revokeKey = cli.command({
   words: "serve keys revoke",
   changes: true,
-  about: "revoke a key for every service that shares the store",
+  about: "revoke a key in every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
@@ -180,14 +180,14 @@ const revokeKey = cli.command({
       const hint = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
       throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, hint);
     }
-    screen.notice(`revoked the key of ${name}; every service refuses it within a few seconds`);
+    screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });
   },
 });
 
 const keys = cli.command({
   words: "serve keys",
-  about: "manage the keys for other people; the store contains only digests",
+  about: "manage keys for other people; the store has only digests of the keys",
   options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],

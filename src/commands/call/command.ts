@@ -4,17 +4,21 @@ import { choice, command, count, flag, inGroup, repeated, required, text, type V
 const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
 const options = {
   path: text("print one value of each call, such as output.choices[0]", "path"),
-  as: choice("format: trajectory (for log), messages or markdown", ["trajectory", "messages", "markdown"], "form"),
+  as: choice(
+    "format: trajectory (for `rollcall log`), messages or markdown",
+    ["trajectory", "messages", "markdown"],
+    "form",
+  ),
   reward: text("reward for --as trajectory", "number"),
   "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
   list: flag("one line per call: status, operation, model, time, exception"),
   summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
-  wait: flag("wait until running calls end, at most --max-wait"),
+  wait: flag("wait until running calls end, for at most --max-wait"),
   ...inGroup("filters", {
-    failed: flag("failed calls; with --running, running calls too"),
-    running: flag("running calls"),
-    op: text("calls of this operation, such as agent.*", "glob"),
-    model: text("calls that used this model", "glob"),
+    failed: flag("only failed calls; with --running: failed and running calls"),
+    running: flag("only running calls"),
+    op: text("only calls of this operation, such as agent.*", "glob"),
+    model: text("only calls that used this model", "glob"),
   }),
   ...inGroup("more data", {
     costs: flag("cost of each call, by model"),

@@ -9,7 +9,9 @@ import * as lists from "../lists/options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
-const diffArgs = { file: cli.repeated("two saved catalogs, or one to compare with the current catalog (--catalog)") };
+const diffArgs = {
+  file: cli.repeated("two files of catalogs, or one file and --catalog to compare it with the current catalog"),
+};
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
   until: { ...lists.timeOption("later time of the comparison (default: now)"), needs: "since" },
@@ -99,7 +101,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog cost",
-      about: "compare what models cost for a number of tokens, cheapest first, deprecated models last",
+      about: "compare the costs of models for a number of tokens; cheapest first, deprecated models last",
       args: { model: cli.repeated("ids or globs (default: all models)") },
       options: costOptions,
       examples: [
@@ -122,7 +124,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog verify",
-      about: "fail if a locked model disappeared, got worse or is nearly deprecated",
+      about: "fail if a locked model disappeared, got worse, or is deprecated now or soon",
       options: verifyOptions,
       examples: [
         "rollcall catalog verify --max-rise 10% --within 60d",

@@ -6,7 +6,7 @@ const args = { file: repeated("files, folders or URLs of groups or trajectories;
 const options = {
   split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,
-  against: repeated("warn if a group also appears in this file of another split (an error with --strict)", "file"),
+  against: repeated("warn about groups that also appear in this file of another split", "file"),
   report: inputs.reportOption,
   ...inputs.selectionOptions,
   ...inputs.formatOptions,

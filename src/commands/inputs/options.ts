@@ -16,7 +16,7 @@ export const selectionOptions = cli.inGroup("selection", {
   best: cli.count("in each group, keep the n trajectories with the highest rewards"),
   sample: cli.count("keep n random groups"),
   ...cli.needing("sample", { seed: cli.text("seed of --sample (default: 0)") }),
-  shard: cli.custom("keep the i-th of n disjoint parts (by group digest), such as 3/64", "i/n", parseShard),
+  shard: cli.custom("divide the groups into n parts, and keep the i-th part, such as 3/64", "i/n", parseShard),
 });
 
 export const formatOptions = cli.inGroup("formats", {

@@ -36,7 +36,7 @@ const resolveOptions = {
 const forgetOptions = {
   ...locationOptions,
   ...filterOptions,
-  before: timeOption("requests last tried before this time, such as 30d (30 days ago) or 2026-01-31"),
+  before: timeOption("requests whose last try was before this time, such as 30d (30 days ago) or 2026-01-31"),
   yes: flag("do not ask for confirmation"),
 };
 
@@ -63,7 +63,7 @@ export const ledger = command({
   verbs: [
     command({
       words: "ledger status",
-      about: "list the requests in the ledger; with files, only requests with groups of the files",
+      about: "list the requests in the ledger; with files, only the requests that contain groups of these files",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],
@@ -89,7 +89,7 @@ export const ledger = command({
     command({
       words: "ledger forget",
       changes: true,
-      about: "delete requests whose outcome is known; a rerun logs their groups again",
+      about: "delete requests with a known outcome from the ledger; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
       run: async (context, typed) => await (await loadRun()).forgetRequests(context, typed),

@@ -98,11 +98,11 @@ export const filterOptions = cli.inGroup("filters", {
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
-    "models deprecated already or within this time, such as 30d, or by a date",
+    "models that are deprecated now, or will be by this time, such as 30d or 2026-12-31",
     "duration",
     parseDeadline,
   ),
-  "created-since": timeOption("models created since a date or age, such as 90d", "when"),
+  "created-since": timeOption("models created since this time, such as 90d or 2026-01-31", "when"),
 });
 
 export const limitOption = cli.count("only the first n entries");

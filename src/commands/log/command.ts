@@ -15,8 +15,11 @@ const wholeFileOptions = [
 ];
 
 const options = {
-  split: cli.text("data split, such as train; required unless the settings have one", "name"),
-  batch: cli.text("name of the training step, such as step-17; a group is logged once in each batch", "name"),
+  split: cli.text("data split, such as train; required unless the settings or the input name it", "name"),
+  batch: cli.text(
+    "name of the training step, such as step-17; the same groups can be logged again in another batch",
+    "name",
+  ),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {
@@ -81,7 +84,9 @@ const options = {
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...cli.inGroup("formats", {
-    receipt: inputs.outputFile("write a JSON report of how each input value was converted"),
+    receipt: inputs.outputFile(
+      "write a JSON report that counts the values that were carried over, changed or left out",
+    ),
   }),
   ...inputs.strictnessOptions,
 };

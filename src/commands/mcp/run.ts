@@ -51,6 +51,7 @@ const offers = [
   { words: "models", options: `${filters} --with-prices`, note: "created is in Unix seconds.", listKey: "data" },
   {
     words: "catalog",
+    about: "list the models of one public catalog or of both",
     verbs: ["router", "analysis", "all"],
     options: `${filters} --max-age --offline`,
     note:
@@ -137,7 +138,7 @@ const toOptionArgs = (name: string, value: unknown) =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: (typeof offers)[number], server: Server): Promise<mcp.Tool> => {
-  const { verbs = [], note, argument, listKey } = offer;
+  const { verbs = [], about, note, argument, listKey } = offer;
   const { program, context, hasContent, openFile } = server;
   const words = offer.words.split(" ");
   const name = words.join("_");
@@ -187,7 +188,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     }
     return { texts, isError };
   };
-  const description = `${command.about}. ${note}${canShowContent ? contentNote : ""}`;
+  const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;
   return { name, description, inputSchema, usesService: name !== "check", run };
 };
 

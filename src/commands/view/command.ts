@@ -7,7 +7,7 @@ const options = {
   "group-by": groupByOption,
   port: port("0"),
   html: outputFile("write the page to a file that needs no server"),
-  "no-open": flag("print the URL, open no browser"),
+  "no-open": flag("print the URL, but open no browser"),
   ...selectionOptions,
   ...formatOptions,
 };
@@ -17,7 +17,8 @@ export type ViewOptions = Values<typeof args & typeof options>;
 export const view = command({
   words: "view",
   summary: "view rollouts in a browser",
-  about: "view rollouts in a browser, offline; --local without files shows data logged to the local service",
+  about:
+    "view rollouts in a browser, offline; --local without a file shows groups that were logged to the local service",
   args,
   options,
   examples: [

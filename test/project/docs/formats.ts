@@ -2,22 +2,27 @@
 import { type Format, loadFormats } from "../../../src/formats/index.ts";
 
 /** Returns the page, with the formats in the order in which they are recognized. */
-export const formatsPage = async (): Promise<string> =>
-  [
+export const formatsPage = async (): Promise<string> => {
+  const formats = await loadFormats();
+  const rowGroup = formats.find(({ name }) => name === "openai-chat")?.keys.group ?? "";
+  return [
     "# Formats of other tools",
-    intro,
+    intro(rowGroup),
     "## Formats",
     [
       "| `--from` | written by | a record is | group | reward | sampled turns |",
       "|---|---|---|---|---|---|",
-      ...(await loadFormats()).map(rowOf),
+      ...formats.map((format) => rowOf(format).replace(rowGroup, "as in all row formats")),
     ].join("\n"),
     rest,
   ]
     .join("\n\n")
     .concat("\n");
+};
 
-const intro = `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
+const intro = (
+  rowGroup: string,
+): string => `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
 or folders. A record is an entry of a file, such as a line (see the table).
 
 - \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one with \`--from\`.
@@ -27,8 +32,9 @@ or folders. A record is an entry of a file, such as a line (see the table).
   the name of the record's file if the record has no id.
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
-- *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. \`--group-by <key>\` groups their rows, also
-  across folders. The other formats determine their groups.
+- *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format, a group
+  has the ${rowGroup}.
+  \`--group-by <key>\` groups the rows by another key, also across folders. The groups of the other formats are fixed.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
   \`exceptions\` of its group. In row formats, so does a row with an \`error\` and without a reward. Any other record without a reward
   is an error.
