@@ -310,17 +310,10 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
   }
 }
 
-/** The approximate count of numbers that are copied (to 4 MB) and sorted at once. */
-const portionLength = 2 ** 20;
-
+/** Ignores zeros. */
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
-  const repeated = new Set<number>();
-  const portions = Math.ceil(numbers.length / portionLength);
-  for (let portion = 0; portion < portions; portion++) {
-    const sorted = numbers.select((number) => number !== 0 && number % portions === portion).sort();
-    for (let at = 1; at < sorted.length; at++) if (sorted[at] === sorted[at - 1]) repeated.add(sorted[at] ?? 0);
-  }
-  return repeated;
+  const sorted = numbers.values().sort();
+  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {

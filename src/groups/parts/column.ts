@@ -68,15 +68,6 @@ export class Column {
     this.hasOnlyDefaults = true;
   }
 
-  /** Copies the numbers that fulfill a condition. */
-  select(holds: (number: number, position: number) => boolean): Values {
-    let count = 0;
-    for (let at = 0; at < this.length; at++) if (holds(this.at(at), at)) count++;
-    const selected = new arrays[this.#type](count);
-    for (let [at, found] = [0, 0]; found < count; at++) if (holds(this.at(at), at)) selected[found++] = this.at(at);
-    return selected;
-  }
-
   values(from = 0, to = this.length): Values {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
