@@ -1,6 +1,6 @@
 /** Finds the kind and the position of the fault in bytes that are not JSON. */
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
-import { falseWord, isHex, isSimpleEscape, nullWord, trueWord } from "./scalars";
+import { falseWord, isHex, isSimpleEscape, nullWord, skipDigits, trueWord } from "./scalars";
 
 /** The kinds of faults, from 1, in the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
@@ -26,6 +26,7 @@ export const endNext: u32 = 4;
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
+/** The end of the text. White space or the terminator follows, so reading one more byte is safe. */
 let end: usize = 0;
 
 /** Sets the fault of a text that is correct up to `at`, where the token `next` is expected, and ends at `limit`. */
@@ -46,11 +47,6 @@ function setFault(at: usize, kind: u32): usize {
   return at;
 }
 
-/** Returns the byte, or 0 after the end. */
-function peek(at: usize): u32 {
-  return at < end ? byteAt(at) : 0;
-}
-
 function findInScalar(at: usize): usize {
   const byte = byteAt(at);
   if (byte === quote) return findInString(at);
@@ -68,7 +64,7 @@ function isCutOff(at: usize, word: u64): bool {
 
 function faultOf(at: usize): u32 {
   const byte = byteAt(at);
-  const next = peek(at + 1);
+  const next = byteAt(at + 1);
   if (byte === 0x27) return singleQuote;
   // `#`, `//` and `/*`.
   if (byte === 0x23 || (byte === 0x2f && (next === 0x2f || next === 0x2a))) return comment;
@@ -83,7 +79,7 @@ function findInString(from: usize): usize {
     if (byte < 0x20) return setFault(at, controlCharacter);
     if (byte !== backslash) at++;
     else {
-      const escaped = peek(at + 1);
+      const escaped = byteAt(at + 1);
       if (escaped === 0x75) {
         for (let digit = at + 2; digit < at + 6; digit++) {
           if (digit >= end) return setFault(end, cutOff);
@@ -100,23 +96,17 @@ function findInString(from: usize): usize {
 
 function findInNumber(from: usize): usize {
   const digits = byteAt(from) === minus ? from + 1 : from;
-  if (isNameByte(peek(digits))) return setFault(from, unknownWord);
+  if (isNameByte(byteAt(digits))) return setFault(from, unknownWord);
   let at = skipDigits(digits);
   if (at > digits) {
     if (byteAt(digits) === zero && at > digits + 1) return setFault(from, badNumber);
-    if (peek(at) === point && isDigit(peek(at + 1))) at = skipDigits(at + 1);
+    if (byteAt(at) === point && isDigit(byteAt(at + 1))) at = skipDigits(at + 1);
     // Skips a point or an `e` without digits, and the sign of the exponent.
-    const isFraction = peek(at) === point;
+    const isFraction = byteAt(at) === point;
     at++;
-    if (!isFraction && (peek(at) === plus || peek(at) === minus)) at++;
+    if (!isFraction && (byteAt(at) === plus || byteAt(at) === minus)) at++;
   }
   return at >= end ? setFault(end, cutOff) : setFault(from, badNumber);
-}
-
-function skipDigits(from: usize): usize {
-  let at = from;
-  while (isDigit(peek(at))) at++;
-  return at;
 }
 
 function isNameByte(byte: u32): bool {
