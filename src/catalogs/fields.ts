@@ -16,7 +16,7 @@ interface FieldOptions {
   readonly change?: string;
   /** Default: the value with the field's name in the catalog entry. */
   readonly read?: (row: FieldRow) => unknown;
-  /** Formats a value. `spelled` returns the JSON in the reply. Default: texts as they are, other values as spelled. */
+  /** Formats a value. `spelled` returns its JSON in the reply. Default: a string as it is, other values as JSON. */
   readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
@@ -56,7 +56,7 @@ const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** The fields of models that can be called (interface 2.3), in an order that is a promise (output.md). */
+/** The fields of models that can be called (interface 2.3), in their public order (output.md). */
 export const modelFields: readonly FieldColumn[] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
@@ -68,7 +68,7 @@ export const modelFields: readonly FieldColumn[] = [
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Names of prices per token, even outside the interface. Assumed: prices on the wire are in US dollars. */
+/** Names of prices per token, some of them not in the interface. Assumed: prices on the wire are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -113,7 +113,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates a price's column. With the default rank, narrow tables omit it before the interface's prices. */
+/** Creates a price's column. Without `rank`, narrow tables omit it before the prices of the interface. */
 export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {
@@ -132,7 +132,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
   });
 };
 
-/** All fields with a column, in an order that is a promise (output.md). */
+/** All fields with a column, in their public order (output.md). */
 export const catalogFields: readonly FieldColumn[] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),

@@ -15,7 +15,7 @@ const ruleOf = (severity: Severity) => (why: string, example: string) => ({ seve
 const error = ruleOf("error");
 const warning = ruleOf("warning");
 
-/** The rules by their names, which are a promise. */
+/** The rules by their public names. */
 export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the router catalog"),
   "price-increased": error(

@@ -14,10 +14,11 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each call: the nodes of the call, of its id and of the tool's name (0 for an id or name that is
-  // empty or not a string). A result has the node of its id, the same node again (0 if it is not a string), and -1.
+  // Three numbers for each call: its node, the node of its id, and the node of the tool's name. The last two are 0 if
+  // the id or name is empty or not a string. Three numbers for each result: twice the node of its id (the second time 0
+  // if the id is not a string), and -1.
   events: [0],
-  /** The used length of `events`, which is never emptied, because that would free its memory. */
+  /** The used length of `events`. The list keeps its memory for the next trajectory. */
   eventCount: 0,
   /** Index in `events` of the last message's first call; `eventCount` if it has no calls. */
   lastCallsIndex: 0,
@@ -75,7 +76,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     if (isChoice) shape = messageShape.read(table, message);
     const { role, calls, failedChecks } = shape;
     for (let at = 0; at < failedChecks.length; at++) failedChecks[at]?.(table, message, report);
-    // A choice often has null.
+    // In a choice, `tool_calls` is often null.
     if (calls === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (isChoice) facts.choices++;

@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // `origin` exists after a conversion or a selection such as `--where`, which reported the broken records already.
+    // A source with an `origin` was converted or selected. The conversion or selection has reported its broken records.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -119,7 +119,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // A read can invalidate `content`, because it can move the text, and replace the reader's memory.
+    // `reader.read` can move the text to new memory, and `content` is then no longer valid.
     const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const places = new PositionCounter({ ...origin, bytes: table.bytes });
@@ -202,7 +202,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans a long array with few elements in memory. Returns false, and adds nothing, for another text. */
+/** Scans a long array, some elements at a time. Returns false, and adds nothing, if the text is not a valid array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

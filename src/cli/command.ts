@@ -14,7 +14,7 @@ export interface Command {
   readonly verbs: readonly Command[];
   /** The help of the root lists the commands of a group without their descriptions, so that it fits one screen. */
   readonly group?: string;
-  /** True if the command changes something and prints one document, so `--fields` is checked before it runs. */
+  /** True if the command changes something. `--fields` is then checked first, so that a wrong name changes nothing. */
   readonly changes?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface OutgoingRequest {
   readonly headers: Headers;
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
-  /** Longest time to the end of the reply, from the connection or the most recent piece of a streamed body. */
+  /** Longest time to the end of the reply. Starts with the request, and again with each piece of a streamed body. */
   readonly totalMs?: number;
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
@@ -213,7 +213,7 @@ const toErrorCode = (thrown: unknown): string => {
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
-  // Node adds no system call if the other side ended the connection.
+  // The error has no `syscall` if the other side ended the connection.
   if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
   return undiciCodes[code] ?? code;
 };

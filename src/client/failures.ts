@@ -282,7 +282,7 @@ const findTitle = (html: string): string | undefined =>
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Maximum items of a list of messages. Further items repeat the first items, once for each branch of a union. */
+/** Maximum items of a list of messages. Validators repeat an item for each type that a value can have. */
 const maxItems = 3;
 
 const findText = (value: unknown, depth = 0): string | undefined => {

@@ -19,7 +19,7 @@ export const conversionInexact = (count: number, paths: readonly string[]) => {
   const values = pluralize(count, "value has", "values have");
   const message = `${values} no field in a trajectory: ${formatList(paths)}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
-    hint: "omit --exact to convert without these values, or list them with --receipt <file>",
+    hint: "omit --exact to convert without these values (--receipt <file> lists them)",
   });
 };
 
@@ -68,9 +68,14 @@ export const noSuchRequest = (ids: readonly (readonly [id: string, state: string
 };
 
 export const ledgerFilterMissing = () =>
-  new Failure("usage", "ledger-filter-missing", "no --model, --batch or --before given, so no request was deleted", {
-    hint: "pass --model <id>, --batch <name> or --before 30d",
-  });
+  new Failure(
+    "usage",
+    "ledger-filter-missing",
+    "no --model, --batch or --before given, so nothing was deleted from the ledger",
+    {
+      hint: "pass --model <id>, --batch <name> or --before 30d",
+    },
+  );
 
 export const ledgerLocationMissing = (isOptional: boolean) => {
   const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";

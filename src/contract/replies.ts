@@ -1,4 +1,4 @@
-/** Reads replies of the service. Requires the interface's lists and objects, but their fields can have any type. */
+/** Reads replies of the service: checks that lists and objects are where the interface has them, but no field types. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";

@@ -75,7 +75,7 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   const isDenied = code === "42501";
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
   const places = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
-  const grant = "let the database user create and write the schema `rollcall`";
+  const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
   const hint = isDenied ? grant : `check the password in ${places}`;
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };

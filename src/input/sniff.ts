@@ -75,11 +75,11 @@ const tsv = "tab-separated text";
 const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** Matches names of rewards and, in an object of rewards, the paths of a total or a value. */
+/** Matches usual paths of rewards, such as `reward`, `total_score` and `rewards.total`. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Matches names that end with a word for rewards and, in an object of rewards, paths of all numbers except ids. */
+/** Matches possible paths of rewards, such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
 /** Returns the column or path that has the rewards; all candidates if several columns or paths may have them. */

@@ -63,7 +63,7 @@ const startPager = async (host: Host, onMissing: OnMissing) => {
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
-    // In secure mode, less neither runs commands nor writes files.
+    // With LESSSECURE, the pager `less` runs no commands and writes no files.
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   pager.on("error", () => undefined);

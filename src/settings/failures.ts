@@ -81,7 +81,7 @@ export type SecretFault = keyof typeof secretFaults;
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
   const hint = mayBePassword
-    ? "give only the key. For a password of `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+    ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
     : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });

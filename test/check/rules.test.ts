@@ -137,7 +137,7 @@ describe("unknown-role", () => {
 
 describe("json-syntax", () => {
   it.each([
-    ["write only groups or trajectories as JSON, one on each line", "step 17"],
+    ["remove this text. Each line must be a group or a trajectory in JSON", "step 17"],
     ["write true, false, null", '{"messages_and_choices":[],"reward":high}'],
   ])("advises to %s for %s", async (advice, line) => {
     expect(await problemsIn(fileExample(`${goodGroup}\n${line}`))).toContainEqual(

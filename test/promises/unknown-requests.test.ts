@@ -170,7 +170,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: lines 2, 3, 4, 5, 6, 7, …",
-      "  if `rollcall log` ran with other options, pass them to `rollcall ledger verify`; otherwise log the file",
+      "  run `rollcall ledger verify` with the options of `rollcall log`. If the options are equal, log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

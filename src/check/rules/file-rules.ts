@@ -55,7 +55,10 @@ const syntaxFaults: Readonly<
     "remove the extra comma",
   ],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
-  escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
+  escape: [
+    () => "invalid escape",
+    'write \\\\ for a backslash. JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX',
+  ],
   number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
   character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
@@ -229,7 +232,7 @@ export const fileRules = {
     advice: ({ fault, character, before }) => {
       if (fault === "word" && before === "{") return "write keys in double quotes";
       if (fault === "word" && before === undefined)
-        return "write only groups or trajectories as JSON, one on each line";
+        return "remove this text. Each line must be a group or a trajectory in JSON";
       if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
       return before === undefined
         ? `remove the \`${character}\`, or write the opening bracket`

@@ -88,7 +88,7 @@ export const inputRules = {
     message: ({ key, other }) =>
       `the key \`${key}\` has another value in ${other}, and one request cannot have both values`,
     redactedMessage: "a key of the request has another value elsewhere, and one request cannot have both values",
-    advice: "log the requests separately, each from its own file",
+    advice: "put each request into its own file, and run `rollcall log` for one file at a time",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
     example: {
       files: {
@@ -188,7 +188,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "if `rollcall log` ran with other options, pass them to `rollcall ledger verify`; otherwise log the file",
+        : "run `rollcall ledger verify` with the options of `rollcall log`. If the options are equal, log the file",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({

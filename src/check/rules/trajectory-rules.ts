@@ -138,8 +138,8 @@ export const trainingRules = {
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
-    message: ({ key }) => `the metric name \`${key}\` is reserved, so the computed metrics omit it`,
-    redactedMessage: "a metric has a reserved name, so the computed metrics omit it",
+    message: ({ key }) => `\`${key}\` is the name of a computed metric, so this value is ignored`,
+    redactedMessage: "a metric has the name of a computed metric, so its value is ignored",
     advice: "rename the metric",
     why: "The service computes `reward`, `reward_std_dev` and `exception_rate` itself.",
     example: trajectory(1, ',"metrics":{"reward":1}'),
@@ -269,7 +269,7 @@ export const trainingRules = {
     redactedMessage: "the model called a tool that is not in `tools`",
     advice: ({ suggestion }) => {
       const name = suggestion();
-      return name === undefined ? "add the tool to `tools`" : `did you mean ${name}?`;
+      return name === undefined ? "add the tool to `tools`" : `the nearest tool in \`tools\` is ${name}`;
     },
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),

@@ -5,7 +5,7 @@ import { formatOptions, groupByOption, outputFile, selectionOptions, strictnessO
 const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
-  receipt: outputFile("write a JSON report that counts the values that were carried over, changed or left out"),
+  receipt: outputFile("write a JSON report of the conversion: the counts of values carried over, changed or left out"),
   exact: flag("fail if a value of the input would be left out"),
   "group-by": groupByOption,
   "on-invalid": choice(

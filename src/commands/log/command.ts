@@ -17,7 +17,7 @@ const wholeFileOptions = [
 const options = {
   split: cli.text("data split, such as train; required unless the settings or the input name it", "name"),
   batch: cli.text(
-    "name of the training step, such as step-17; the same groups can be logged again in another batch",
+    "name of the training step, such as step-17. Equal groups of different batches are logged separately",
     "name",
   ),
   "group-by": inputs.groupByOption,
@@ -85,7 +85,7 @@ const options = {
   ...inputs.formatOptions,
   ...cli.inGroup("formats", {
     receipt: inputs.outputFile(
-      "write a JSON report that counts the values that were carried over, changed or left out",
+      "write a JSON report of the conversion: the counts of values carried over, changed or left out",
     ),
   }),
   ...inputs.strictnessOptions,

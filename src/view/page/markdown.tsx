@@ -1,4 +1,4 @@
-/** Texts with marked matches, and Markdown: blocks, code, emphasis. Links are text, and nothing is loaded. */
+/** Draws texts with the matches of a search, and Markdown: blocks, code, emphasis. Links are text. */
 import { type ComponentChildren, Fragment } from "preact";
 import { usePage, useSearchedText } from "./page-context.ts";
 
