@@ -68,14 +68,17 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
 
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
+  // The last of equal keys counts.
+  const otherFields = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
+  const usages = new Map(membersOf(findValue(call, "summary", "usage")).map(({ key, value }) => [key, value.json]));
   return [
     ["additional_histories", findMember(findValue(call, "inputs"), "additional_histories")?.json],
     ["reward", reward],
     ...["initial_policy_version", "final_policy_version", "metrics", "metadata", "logs", "start_time"].map(
       (key) => [key, findMember(attributes, key)?.json] as const,
     ),
-    ...membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json] as const),
-    ["usage", membersOf(findValue(call, "summary", "usage"))[0]?.value.json],
+    ...otherFields,
+    ["usage", [...usages.values()][0]],
   ];
 };
 

@@ -20,7 +20,7 @@ interface FieldOptions {
   readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
-type FieldColumn = ReturnType<typeof field>;
+export type FieldColumn = ReturnType<typeof field>;
 
 /** Creates the column (`Column` of the output) of a field. A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {

@@ -46,7 +46,8 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    const value = prices.get(name);
+    // zod drops this key, so a model with only this price would get an empty `pricing`.
+    const value = name === "__proto__" ? undefined : prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);

@@ -90,8 +90,9 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
     add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
     return regressions;
   }
+  const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const nowText = is.pricing?.[name] ?? "";
+    const nowText = prices.get(name) ?? "";
     const [before, after] = [parsePrice(text), parsePrice(nowText)];
     const values = [formatPrice(name, text), formatPrice(name, nowText)];
     if (before === undefined) continue;

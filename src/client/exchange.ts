@@ -58,6 +58,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
+      pieces.length = 0;
       return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));

@@ -49,8 +49,13 @@ export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    fs.closeSync(fs.openSync(about.path, "a", 0o600));
-    fs.chmodSync(about.path, 0o600);
+    // Another process can delete the file of a lock in the meantime, so the mode is changed through the descriptor.
+    const file = fs.openSync(about.path, "a", 0o600);
+    try {
+      if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
+    } finally {
+      fs.closeSync(file);
+    }
   });
 };
 
@@ -78,7 +83,7 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
     // Deletes the file before another process can lock it. If that fails, the run continues, because the next run can
     // lock the file that remains.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
-    connection.exec("ROLLBACK");
+    if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();
   };
   try {

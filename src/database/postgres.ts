@@ -172,7 +172,10 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
         // Another connection may have got a new password in the meantime.
         if (password === usedPassword) password = passwordCommand();
-        await password;
+        await password.catch((failed: unknown) => {
+          password = usedPassword;
+          throw failed;
+        });
         return await pool.connect();
       }
     },

@@ -73,6 +73,8 @@ const metricsOf = (row: Value): Members => {
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): readonly Member[] => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const ofRun = ["env_id", "model"].map((key) => [key, row.get(key) ?? settings?.get(key)] as const);
+  const ofRun = ["env_id", "model"].map(
+    (key) => [key, row.get(key) === undefined ? settings?.get(key) : undefined] as const,
+  );
   return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

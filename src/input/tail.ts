@@ -26,6 +26,8 @@ export const openTail = async (path: string, name: string) => {
   let lastCompared = 0;
   /** The file's size and times at the last comparison. */
   let comparedFacts = "";
+  /** No line ends between `position` and this offset. */
+  let searchedEnd = 0;
   let wasRewritten = false;
 
   /** If the file's size or times changed, compares the first segment, the last, and another segment in turn. */
@@ -76,12 +78,14 @@ export const openTail = async (path: string, name: string) => {
     /** Returns the offset after the last complete line. */
     async findCompleteEnd(): Promise<number> {
       const { size } = await file.stat();
-      for (let end = size; end > position; end -= searchBytes) {
-        const start = Math.max(position, end - searchBytes);
+      const from = Math.max(position, searchedEnd);
+      for (let end = size; end > from; end -= searchBytes) {
+        const start = Math.max(from, end - searchBytes);
         const block = Buffer.alloc(end - start);
         const at = block.subarray(0, bytes.read(block, start)).lastIndexOf(newline);
         if (at >= 0) return start + at + 1;
       }
+      searchedEnd = Math.max(from, size);
       return position;
     },
     /** Returns the number of bytes after the last taken line. */

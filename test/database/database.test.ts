@@ -333,7 +333,7 @@ describe("opening a database that PostgreSQL refuses", () => {
       "auth",
       "database-refused",
       "cannot create or write the tables",
-      "let the database user create and write",
+      "grant the database user the rights to create",
     ],
     ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
   ])("retries, fails and advises by the code %s", async (sqlState, code, kind, message, hint) => {

@@ -30,14 +30,15 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   const logOptions = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
+  let run: () => Promise<FollowedResult>;
   try {
     runLedger = await openRunLedger(logOptions, { destination, input: basename(options.file) });
-    return await followWithLedger(logOptions, runLedger);
+    run = await openFollowRun(logOptions, runLedger);
   } catch (thrown) {
-    throw markUnsent(thrown);
-  } finally {
     await runLedger?.close();
+    throw markUnsent(thrown);
   }
+  return await run().finally(async () => await runLedger.close());
 };
 
 /** Maximum time between polls, which are needed because not every file system reports changes. */
@@ -60,10 +61,7 @@ const openKeyNumbers = () => {
   return { find, add };
 };
 
-const followWithLedger = async (
-  options: FollowOptions & DeliverOptions,
-  runLedger: RunLedger,
-): Promise<FollowedResult> => {
+const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger: RunLedger) => {
   const { groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
   const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
@@ -201,16 +199,18 @@ const followWithLedger = async (
   };
 
   await delivery.readPriorOutcomes();
-  try {
-    await delivery.rejects?.requireWritable(true);
-    const stop = await catchStop(follow());
-    const canContinue = stop === undefined || stop.code === "invalid_input";
-    // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
-    const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
-    const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
-    return { dataset, result: await finish(stop ?? lastStop) };
-  } catch (thrown) {
-    await dataset.close();
-    throw thrown;
-  }
+  return async (): Promise<FollowedResult> => {
+    try {
+      await delivery.rejects?.requireWritable(true);
+      const stop = await catchStop(follow());
+      const canContinue = stop === undefined || stop.code === "invalid_input";
+      // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
+      const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
+      const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
+      return { dataset, result: await finish(stop ?? lastStop) };
+    } catch (thrown) {
+      await dataset.close();
+      throw thrown;
+    }
+  };
 };
