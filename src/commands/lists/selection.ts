@@ -46,18 +46,25 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     .map(({ row }) => row);
 
 /** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type Key = Decimal | string;
+type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
-  const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
-  const number = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
+  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
+  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
-  if (number !== undefined && (align !== "decimal" || number.digits >= 0n)) return number;
+  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
+    return { value: number, exact: parseDecimal(String(value).trim()) };
   return formatPlainValue(value).toLowerCase();
 };
 
+const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 const compareKeys = (a: Key, b: Key, direction: number) => {
-  if (typeof a !== "string" && typeof b !== "string") return direction * compareDecimals(a, b);
+  if (typeof a !== "string" && typeof b !== "string") {
+    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
+    // Prices can have more digits than a double.
+    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
+  }
   const rank = (key: Key) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };

@@ -233,6 +233,13 @@ describe("a damaged model", () => {
     });
   });
 
+  it("is sorted as a number even if its exponent is too large for an amount", async () => {
+    const body =
+      '{"data":[{"id":"a","context_length":false},{"id":"b","context_length":5e-324},{"id":"c","context_length":1e300}]}';
+    const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "-context_length", "--fields", "id"]);
+    expect([ran.code, linesOf(ran.stdout)]).toEqual([0, ["c", "b", "a"]]);
+  });
+
   it("appears in a catalog with 10,000 entries", { tags: "slow" }, async () => {
     const models = Array.from({ length: 10_000 }, (_, at) => damagedModels[at % damagedModels.length]?.members ?? {});
     const body = `{"data":[${models.map(textOf).join(",")}]}`;
