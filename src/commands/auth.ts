@@ -182,7 +182,8 @@ const status = command({
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no usable key in profile ${profile} (${missing})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
-    } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
+    } else if (!shouldCheck && !local)
+      screen.notice("the keys were not tested (test them with `rollcall auth status --check`)");
     const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check } : {}) };
     await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
