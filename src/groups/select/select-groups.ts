@@ -22,12 +22,12 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** The number of trajectories, with the highest rewards, that remain in a group. */
+  /** The number of trajectories to keep in a group: those with the highest rewards. */
   readonly best?: number | undefined;
-  /** The number of groups that are drawn at random from `seed`. */
+  /** The number of groups to draw at random, with `seed`. */
   readonly sample?: number | undefined;
   readonly seed: string;
-  /** The selected shard, from 1. The digest of a group decides its shard. */
+  /** `part` counts from 1. The digest of a group decides its shard. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
@@ -53,9 +53,9 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
-  /** Includes invalid groups, which stay invalid. */
+  /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
+  /** Indexes of the selected trajectories by group; absent for groups that are selected whole. */
   const partial = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -181,7 +181,7 @@ const script = new Script("run()");
 /** Time limit of the first try, which Ctrl-C cannot end, because handling Ctrl-C costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Returns false if V8's time limit, which costs 70 µs, ends a repeatable function, also in a regular expression. */
+/** Runs a repeatable function; returns false after the time limit, even in a regular expression. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal): Promise<boolean> => {
   const runLimited = (options: RunningScriptOptions) => {
     // Sets `run` for each try, because searches of the page run at the same time.
