@@ -58,8 +58,7 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
   return storageFailure("database-version", path, message, { hint });
 };
 
-export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
-  const { path, title, code, waitedMs } = file;
+export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }): Failure => {
   const waited = waitedMs < 1000 ? "" : ` (tried for ${Math.round(waitedMs / 1000)} s)`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
   const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
