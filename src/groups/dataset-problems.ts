@@ -10,7 +10,7 @@ import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
-import type { UnsortedPart } from "./parts/groups.ts";
+import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
@@ -106,8 +106,8 @@ export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGro
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
-export const reportUnsortedParts = (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): void => {
-  for (const { part, first, key } of unsorted) {
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]): void => {
+  for (const { part, first, key } of scattered) {
     const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
     reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }

@@ -13,7 +13,7 @@ import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
-import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
+import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
@@ -119,7 +119,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
-  const unsorted: UnsortedPart[] = [];
+  const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, byKey });
   for (const [index, source] of sources.entries()) {
@@ -141,7 +141,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
-    if (!byKey) unsorted.push(...grouping.unsorted);
+    if (!byKey) scattered.push(...grouping.scattered);
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
@@ -149,7 +149,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
-  datasetProblems.reportUnsortedParts(read, unsorted);
+  datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, byKey);
   const reportGroupAlone = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);

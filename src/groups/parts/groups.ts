@@ -134,7 +134,7 @@ export class Groups {
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had ended before, and the first part of that group. */
-export type UnsortedPart = Readonly<{ part: number; first: number; key: string }>;
+export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   readonly parts: Parts;
@@ -158,7 +158,7 @@ export interface GroupedPart {
 /** Groups adjacent parts of one input by `group_id`, or all parts of all inputs by a key. */
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
   const lastPartByKey = new Map<string, number>();
-  const unsorted: UnsortedPart[] = [];
+  const scattered: ScatteredPart[] = [];
   let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
@@ -171,14 +171,14 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     const group = isNew ? groups.startGroup(part, { isKeyed: key !== undefined }) : groups.addPart(last, part);
     if (key !== undefined) lastPartByKey.set(key, part);
     if (!isNew && key !== undefined && !isAdjacent) {
-      unsorted.push({ part, first: groups.firstOf(group), key });
+      scattered.push({ part, first: groups.firstOf(group), key });
       groups.reject(group);
     }
     if (!isBetween) previousKey = key;
     onGrouped?.({ part, group, key, isNew, isAdjacent });
   };
   return {
-    unsorted,
+    scattered,
     /** Ends a group, so that its key starts another group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
     /** Groups the parts from `first` on that start before a line, and forgets all keys. */

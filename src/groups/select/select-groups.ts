@@ -154,18 +154,18 @@ const fieldDefaults: JsonObject = {
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
-/** `place` names the trajectory in a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
-type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, place: () => string) => boolean;
+/** `locate` returns the position for a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
+type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
 
-const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
+const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string): Result => {
   try {
     return run();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     // An expression has a maximum depth, so only data can be too deep for the stack.
-    if (thrown instanceof RangeError && place !== undefined) throw nestedTooDeeply(text, place());
+    if (thrown instanceof RangeError && locate !== undefined) throw nestedTooDeeply(text, locate());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
-    throw invalidFilter(text, wrong, place?.());
+    throw invalidFilter(text, wrong, locate?.());
   }
 };
 
@@ -216,14 +216,14 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     if (!valid) throw error;
     return parsed;
   });
-  return (trajectory, group, place) => {
+  return (trajectory, group, locate) => {
     const evaluate = () => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
       const hint = "compare the value: --where 'reward > 0.5'";
-      throw invalidFilter(text, "the result is neither true nor false", place(), hint);
+      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
     };
-    return withFilterFailure(text, evaluate, place);
+    return withFilterFailure(text, evaluate, locate);
   };
 };
 
@@ -271,14 +271,14 @@ const openFilter = (
     const size = trajectories.length;
     const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: least, reward_max: most };
     const facts = { number: group + 1, size, exceptions, ...moments };
-    const place = () => toFileLine(locateGroup(dataset, group));
+    const locate = () => toFileLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
-      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, place) ? [at] : []));
+      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, locate) ? [at] : []));
     };
     const limitMs = maxEvaluationMs + size;
     if (!canBeSlow.test(where)) evaluate();
-    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, place());
+    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
     return { rewards, wanted };
   };
 };

@@ -41,8 +41,8 @@ export const selectDataset = async (
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const place = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
-    problems.report("empty-selection", { by, groups: dataset.groups.count }, place);
+    const location = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
+    problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
   return {
