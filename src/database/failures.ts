@@ -34,8 +34,11 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
   return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
 };
 
-const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
-  `move the file away (\`${formatCommandLine(["mv", path, `${path}.${suffix}`])}\`) to start a new ${title.replace(/^the /, "")}${title === storeTitle ? "" : " (a rerun then logs all groups again)"}`;
+const startNewHint = ({ path, title }: TitledFile, suffix: string): string => {
+  const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);
+  const cost = title === storeTitle ? "" : " (a rerun then logs all groups again)";
+  return `move the file away (\`${command}\`) to start a new ${title.replace(/^the /, "")}${cost}`;
+};
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
   const hint = `restore a backup, or ${startNewHint({ path, title }, "damaged")}`;
