@@ -141,7 +141,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
-    if (!byKey) scattered.push(...grouping.scattered);
+    if (!byKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
