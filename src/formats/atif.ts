@@ -25,7 +25,7 @@ export const atif: Format = {
   title: "ATIF trajectories",
   keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json$/,
+  filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {

@@ -94,7 +94,7 @@ export interface Format {
   readonly columns?: readonly string[] | undefined;
   /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Matches names without `.gz` or `.zst`. A file that matches has the format if recognized files have the format. */
+  /** Matches names with `/`, without `.gz` or `.zst`. A matching file has the format if recognized files have it. */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];

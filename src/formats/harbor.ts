@@ -18,7 +18,7 @@ export const harbor: Format = {
     sampled: "the agent's steps",
   },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])result\.json$/,
+  filePattern: /(?:^|\/)result\.json$/,
   partFolders: ["agent", "steps"],
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>

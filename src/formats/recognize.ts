@@ -107,7 +107,7 @@ const recognizeInput = async (
 };
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
-  filePattern?.test(name.replace(/\.(?:gz|zst)$/, "")) === true;
+  filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
 /** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {

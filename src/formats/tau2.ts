@@ -15,7 +15,7 @@ export const tau2: Format = {
     sampled: "the assistant's turns except the opening greeting",
   },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json$/,
+  filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
