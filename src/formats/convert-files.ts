@@ -219,7 +219,7 @@ export const openDocuments = (sources: readonly Source[]) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
     if (bytes !== undefined) existing.add(name);
-    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), { document: name }) };
+    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
     return latest.value;
   };
   return {
