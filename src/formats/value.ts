@@ -247,7 +247,7 @@ export class Value {
   }
 }
 
-/** Thrown if a record, or a part of one, violates its format. */
+/** Thrown for a value that violates the format of its record. */
 export class ConversionError extends Error {
   readonly value: Value;
 
