@@ -61,7 +61,7 @@ const runService = async (context: Context, typed: ServeOptions) => {
   if (answeredAll) return;
   const reason: unknown = host.signal.reason;
   throw isFailure(reason, "interrupted")
-    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", broken: true })
+    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", hasAborted: true })
     : reason;
 };
 

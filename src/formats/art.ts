@@ -29,8 +29,7 @@ export const art: Format = {
 const supportedVersion = 2;
 
 interface GroupRows {
-  /** Digest of `group_json`. */
-  readonly digest: string;
+  readonly jsonDigest: string;
   readonly firstPosition: number;
   /** Positions of rows by `trajectory_index`. */
   readonly positions: Map<number, number>;
@@ -40,16 +39,16 @@ interface GroupRows {
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The last group, cached because the rows of a group repeat its JSON. */
-  let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
+  /** The last group, cached because its rows repeat its JSON. */
+  let last: { readonly json: string; readonly jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
     const json = row.textAt("group_json") ?? "";
-    if (json !== last.json) last = { json, digest: hash("sha256", json) };
+    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const { digest } = last;
-    const group = groups.get(groupIndex) ?? { digest, firstPosition: position, positions: new Map(), emptyRows: 0 };
+    const { jsonDigest } = last;
+    const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
     const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
@@ -59,7 +58,7 @@ const openRows = (run: FormatRun): Converter => {
     else positions.set(index, position);
     if (group.emptyRows > (positions.size > 0 ? 0 : 1))
       fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
-    if (group.digest !== last.digest) fault(`group_json differs between rows of group ${groupIndex}`);
+    if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
   /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */
@@ -121,7 +120,7 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   refuseExchanges(trajectory);
   const recorded = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
-  const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => recorded });
+  const { reward, identity } = findReward(run, { record: trajectory, ids, readOwn: () => recorded });
   reportRepeatedColumns(run, row, group, trajectory);
   return {
     index: index.number,
@@ -139,7 +138,7 @@ const requireObject = (value: Value) => {
   return object;
 };
 
-/** Newer writers can record exchanges with the model instead of messages. @throws ConversionError */
+/** Newer writers can record exchanges with the model instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
   if (exchanges === undefined) return;
@@ -154,13 +153,12 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
   const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
-  if (histories.some(lacks)) {
+  if (histories.some(lacks))
     changes.additional_histories = histories.map((item) => (lacks(item) ? replaceMembers(item, noMessages) : item));
-  }
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** The targets of columns that identify rows, and of `messages`, which repeats all turns as plain messages. */
+/** Targets of columns that identify rows, and of `messages`, which repeats all turns as plain messages. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",
@@ -168,7 +166,6 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-/** Tells the receipt which columns identify a row or repeat a value of its JSON. */
 const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);

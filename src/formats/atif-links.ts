@@ -17,7 +17,7 @@ const idsOf = (value: Value) =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of a document's next part; undefined for the last part. */
+/** Returns the path of the next part; undefined for the last part. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 export const listEmbedded = (document: Value): readonly Value[] =>

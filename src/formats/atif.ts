@@ -25,7 +25,7 @@ export const atif: Format = {
   title: "ATIF trajectories",
   keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json$/,
+  filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
@@ -63,7 +63,7 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** Gives separate histories another dedup key than joined parts. */
+    /** Separate histories have another dedup key than joined parts. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -90,7 +90,7 @@ const modelOf = (document: Value | undefined) => document?.get("agent", "model_n
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
-  /** Reads a referenced document; undefined if it is missing, or was read before. */
+  /** Returns undefined for a document that is missing or was read before. */
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);
@@ -123,7 +123,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
       return !isCopied;
     });
   };
-  /** Converts the parts of a trajectory to one history, or each part to a history. @throws ConversionError */
+  /** Converts the parts of a trajectory to one history, or each part to a history. */
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSampled = model === undefined || (modelOf(first) ?? model) === model;
@@ -132,11 +132,10 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {
       const allSteps = stepsOf(value);
-      if (allSteps.some(replacesContext)) {
+      if (allSteps.some(replacesContext))
         run.note(
           "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
-      }
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
       return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
@@ -174,7 +173,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
   const role = roles[source.text ?? ""];
   if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
   const message = step.get("message");
-  const calls = callsOf(step);
+  const calls = listUnlessEmpty(step.items("tool_calls").map(toCall));
   if (message === undefined && calls === undefined) {
     if (role !== "assistant" && step.get("observation") !== undefined) return [];
     throw new ConversionError("message is missing", step);
@@ -190,13 +189,10 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };
 
-const callsOf = (step: Value): OutputJson | undefined =>
-  listUnlessEmpty(
-    step.items("tool_calls").map((call) => {
-      const name = call.require("function_name");
-      return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
-    }),
-  );
+const toCall = (call: Value): OutputJson => {
+  const name = call.require("function_name");
+  return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
+};
 
 const logprobsIn = (step: Value): OutputJson | undefined => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
@@ -204,7 +200,6 @@ const logprobsIn = (step: Value): OutputJson | undefined => {
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-/** Converts results with a call id to messages of a tool, and other results with content to messages of the user. */
 const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];
@@ -226,7 +221,6 @@ const contentOf = (content: Value): OutputJson => {
   });
 };
 
-/** True if a step records that a summary or an edit replaced the context. */
 const replacesContext = (step: Value) => {
   const holders = [step, step.get("observation"), ...step.items("observation", "results")];
   const isEdit = (holder: Value | undefined) =>

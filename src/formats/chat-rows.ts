@@ -11,10 +11,10 @@ import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
-/** The keys of a tool's rows, and functions that read the rows. The functions throw ConversionError. */
+/** The rows of a tool. The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
-  readonly reward: string;
-  /** Describes the reward. Default: `reward`, which is a key. */
+  readonly rewardKey: string;
+  /** Describes the reward. Default: `rewardKey`. */
   readonly rewardText?: string;
   /** Keys that are not metadata. */
   readonly usedKeys: readonly string[];
@@ -27,7 +27,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly OutputJson[];
-  /** Reads a reward that is not always the number or boolean at `reward`. */
+  /** Reads a reward that is not always the number or boolean at `rewardKey`. */
   readReward?(run: FormatRun, row: Value): OutputJson | undefined;
   /** Returns the rollouts of a row that is a group; undefined if the row is a rollout. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
@@ -37,7 +37,7 @@ const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
     group: `rows of one training step with the same group_id (or prompt_id, …), else with the same prompt${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
-    reward: rows.rewardText ?? rows.reward,
+    reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
@@ -59,15 +59,15 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts !== undefined) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
-  const { rewards, rewardFrom = [rows.reward] } = run.options;
+  const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
   const isFailed = rewards === undefined && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
   if (error !== undefined && (error.isObject || (error.text ?? "") !== ""))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
-  const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
-  const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
+  const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
+  const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
   noteOtherRewards(run, row);
-  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...membersOf(row, rows) })];
+  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
@@ -101,8 +101,8 @@ const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-/** Returns members of a trajectory that do not depend on turns. @param completionMembers metadata of a completion */
-const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
+/** @param completionMembers metadata of a completion */
+const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
@@ -122,7 +122,7 @@ const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** The format of rows with messages at a path. The messages are a list, or a list as JSON in a string. */
+/** Returns the format of rows with messages at a path, also as JSON in a string. */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -130,11 +130,8 @@ export const messageRows = (path: Path): Format => {
     const messages = chat.unwrapJson(value);
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
-    if (pythonMessages.test(value?.text ?? ""))
-      throw new ConversionError(
-        `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`,
-        row,
-      );
+    const pythonFault = `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`;
+    if (pythonMessages.test(value?.text ?? "")) throw new ConversionError(pythonFault, row);
     const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
     const fault = value === undefined ? "is missing" : "is not a list";
     throw new ConversionError(name === "messages" ? `\`${name}\` ${fault}` : found, value ?? row);
@@ -142,7 +139,7 @@ export const messageRows = (path: Path): Format => {
   return chatRows({
     name: "openai-chat",
     title: "rows of chat messages",
-    reward: "reward",
+    rewardKey: "reward",
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
@@ -170,7 +167,7 @@ const completionKey = (row: Value) =>
 const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
-  reward: "reward",
+  rewardKey: "reward",
   rewardText: "`reward` or `rewards`",
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
   sampled: "the assistant's turns in `completion`",
@@ -207,7 +204,7 @@ const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
-    const own = () => {
+    const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards !== undefined && rewards.items().length !== count)
         throw new ConversionError(`rewards is not a list of ${count} values, one for each completion`, rewards);
@@ -217,10 +214,10 @@ const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
     };
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
-    const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
+    const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
-    return buildTrajectory({ reward, turns, ...membersOf(row, trlRows, itemMembers) });
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
 };
 
@@ -234,7 +231,7 @@ const roles: ReadonlyMap<string, string> = new Map([
 export const shareGpt = chatRows({
   name: "sharegpt",
   title: "conversations of ShareGPT",
-  reward: "reward",
+  rewardKey: "reward",
   usedKeys: ["conversations", "reward", "tools", "system"],
   sampled: "every turn of the assistant",
   isDataset: true,
@@ -284,7 +281,7 @@ interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPro
 const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows): Format =>
   chatRows({
     ...rows,
-    usedKeys: [prompt, answer, rows.reward],
+    usedKeys: [prompt, answer, rows.rewardKey],
     sampled: answer,
     isDataset: false,
     isLossy: true,
@@ -309,7 +306,7 @@ export const openrlhf = decodedRows({
   title: "rows of OpenRLHF",
   prompt: "input",
   answer: "output",
-  reward: "reward",
+  rewardKey: "reward",
   recognizes: (row) => row.get("reward")?.canBeMetric === true && row.get("score") === undefined,
 });
 
@@ -319,7 +316,7 @@ export const verl = decodedRows({
   title: "rollouts of verl",
   prompt: "input",
   answer: "output",
-  reward: "score",
+  rewardKey: "score",
   recognizes: (row) => row.get("score")?.canBeMetric === true && (row.get("step") ?? row.get("gts")) !== undefined,
 });
 
@@ -329,7 +326,7 @@ export const skyrl = decodedRows({
   title: "dumped evaluations of SkyRL",
   prompt: "input_prompt",
   answer: "output_response",
-  reward: "score",
+  rewardKey: "score",
   readReward: (run, row) => {
     const score = row.get("score");
     if (score === undefined || score.canBeMetric) return score;
@@ -352,7 +349,7 @@ export const skyrl = decodedRows({
 export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "training data of NeMo RL",
-  reward: "rewards",
+  rewardKey: "rewards",
   usedKeys: ["content", "rewards"],
   sampled: "every second text in `content`",
   isDataset: false,

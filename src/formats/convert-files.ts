@@ -35,7 +35,6 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   let knownKeys: readonly string[] = [];
 
-  /** Marks the group of a record, or of a record's part, as broken. Makes a group if the group is unknown. */
   const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
@@ -45,11 +44,10 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  /** Marks the groups of a record that is not JSON as broken. If the groups are unknown, makes one. */
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
-    // If nothing but NaN and Infinity is wrong, the groups are known.
+    // If only NaN and Infinity are wrong, the groups are known.
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
@@ -68,15 +66,12 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location });
-    if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name });
+    if (lenient !== undefined) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
     const value = parseRecord(format, raw);
-    if (value === undefined) {
-      breakUnreadable(raw, at);
-      return;
-    }
+    if (value === undefined) return breakUnreadable(raw, at);
     const record = toSourceRecord(value, raw, at);
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
@@ -97,7 +92,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
-  /** Marks groups as broken if a record of unknown group may belong to them. */
+  /** Breaks groups that a record of an unknown group may belong to. */
   const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
@@ -161,19 +156,19 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 };
 
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
-  const { options, documents, receipt, notes, usedRewards } = run;
+  const { documents, receipt, notes, options, usedRewardIds } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
   return {
     options,
+    usedRewardIds,
+    note,
     files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {
       if (member === undefined) return documents.documentAt(file, path);
       const records = files.find(({ name }) => name === file)?.records;
       return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
     },
-    usedRewards,
-    note,
     isFirst: (id, { file, position }) => {
       const own = `${position} ${file}`;
       const first = firstRecords.get(id) ?? own;
@@ -190,12 +185,10 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
   };
 };
 
-/** Calls `visit` for each record. Awaits only promises, because an await takes longer than reading. */
-const visitRecords = async (
-  files: readonly ConvertedFile[],
-  { signal }: Host,
-  visit: (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void,
-): Promise<void> => {
+type Visit = (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
+
+/** Calls `visit` for each record. Awaits only promises, because an await takes more time than a record. */
+const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit): Promise<void> => {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
@@ -208,24 +201,23 @@ const visitRecords = async (
   }
 };
 
-/** Opens documents next to inputs, and caches the latest. A document next to a remote file must be an input, too. */
+/** Opens documents next to inputs. A document next to a remote file must be an input, too. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
+  /** Cached, because all records of a file have the same document. */
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
-  /** The last joined name, cached because all records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
     if (bytes !== undefined) existing.add(name);
-    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), { document: name }) };
+    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
     return latest.value;
   };
   return {
     existing,
     load,
-    /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
       const { name } = joined;

@@ -53,7 +53,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     unreadableRecords += unreadable;
   }
   // Unused rewards are only a note, because the file can have the rewards of several runs.
-  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
+  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
@@ -81,10 +81,9 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
 
 export type Run = ReturnType<typeof openRun>;
 
-/** Opens the state that all formats of a run share. */
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewards: new Set<string>() };
+  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
   const receipt = options.hasReceipt ? openReceipt() : undefined;
   return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
 };

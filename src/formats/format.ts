@@ -5,13 +5,11 @@ import type { OutputJson } from "./output-json.ts";
 import type { ConversionError, Members, Value } from "./value.ts";
 
 export interface FormatOptions {
-  /** The name of a format, or `auto` to recognize the format of each file. */
+  /** The name of a format, or `auto` to recognize each file. */
   readonly from: string;
-  /** Path of the reward in a record. Default: the format decides. */
   readonly rewardFrom?: Path | undefined;
-  /** Path of the messages in a row of chat messages. Default: `messages`. */
   readonly messagesFrom?: Path | undefined;
-  /** Rewards as JSON numbers, by the ids of rollouts. */
+  /** JSON numbers by the ids of rollouts. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
@@ -26,7 +24,7 @@ export interface SourceRecord {
   /** Index in the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of the record's group, if known. If the record cannot be converted, this group is invalid. */
+  /** The key of the record's group, which is invalid if the record cannot be converted. */
   group?: string;
 }
 
@@ -34,15 +32,15 @@ export interface SourceRecord {
 export interface Rollout {
   /** Key of the group, unique in the file or, if `hasGroupsAcrossFiles`, in the run. Default: the record's group. */
   readonly group?: string | undefined;
-  /** The value that became the rollout. The dedup key includes the bytes of this value. Default: the record. */
+  /** The value that became the rollout. Default: the record. */
   readonly part?: Value | undefined;
-  /** Other documents of the rollout. The dedup key includes their bytes, and the receipt counts their values. */
+  /** Documents next to the record. The receipt counts their values. */
   readonly documents?: readonly Value[] | undefined;
-  /** Values whose bytes the dedup key includes, instead of `part` and `documents`. */
+  /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
   readonly identityValues?: readonly Value[] | undefined;
   /** Another part of the dedup key, such as a reward from another file. */
   readonly identity?: string | undefined;
-  /** The recorded index of the trajectory in its group, from 0. */
+  /** The recorded index in the group, from 0. */
   readonly index?: number | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
@@ -56,29 +54,28 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document at a path relative to the record's file, or in the same archive; undefined if it is missing. */
+  /** Reads a document next to the record's file, or in the same archive; undefined if it is missing. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
-  /** True if the record is the first with an id. The result does not change if the record is converted again. */
+  /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
-  /** The ids in `--rewards` that rollouts have. */
-  readonly usedRewards: Set<string>;
+  readonly usedRewardIds: Set<string>;
   /** Tells the receipt why a value is not converted. */
   leaveOut(value: Value, reason: string): void;
-  /** Tells the receipt that a value is not copied, because it identifies or repeats the value at the path `to`. */
+  /** Tells the receipt that a value identifies or repeats the value at the path `to`. */
   repeat(value: Value | undefined, to: string): void;
-  /** Leaves a value out with a note, and returns an empty list. @param subject a noun phrase */
+  /** Leaves a value out with a note. @param subject a noun phrase @returns an empty list of rollouts or turns */
   skip(value: Value, subject: string): readonly never[];
 }
 
 export interface Converter {
-  /** Reads each record before the first is converted, if records refer to each other. */
+  /** Gets all records before the first call of `convert`, because records refer to each other. */
   preview?(record: SourceRecord): void;
-  /** Returns undefined for a record that is part of another or describes the run. @throws ConversionError */
+  /** Returns undefined for a record that belongs to another record or describes the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Returns the faults that can be found only when all records are known. */
+  /** Returns the faults between records, such as missing rows, after the last record. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group of an unreadable member if the member's name contains the group. */
+  /** Returns the group in the name of an unreadable member. */
   groupOfMember?(member: string): string | undefined;
 }
 
@@ -88,29 +85,29 @@ export interface Format {
   readonly title: string;
   /** Texts that describe the sources of groups, rewards and sampled turns. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
-  /** The records of each kind of file. A file of any other kind cannot have the format. */
+  /** The records of each kind of file that can have the format. */
   readonly records: RecordKinds;
-  /** The columns to read if no receipt has to count all columns. Default: all. */
+  /** The columns to read without a receipt. Default: all. */
   readonly columns?: readonly string[] | undefined;
-  /** Columns with JSON, which never become text in a trajectory. */
+  /** Columns whose JSON is parsed and never becomes text of a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Matches names without `.gz` or `.zst`. A file that matches has the format if recognized files have the format. */
+  /** Matches names with `/`, without `.gz` or `.zst`. An unrecognized file that matches gets a recognized format. */
   readonly filePattern?: RegExp | undefined;
-  /** Names of folders next to a file. Files in these folders are parts of that file, not inputs. */
+  /** Names of folders next to a file. Their files are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   readonly takesGroupKey?: boolean;
-  /** Names of files that are read last. */
+  /** Matches names of files that are read last. */
   readonly lastFilePattern?: RegExp;
-  /** True if JSON can contain NaN and Infinity, which are read as empty objects. */
+  /** True if JSON can contain NaN and Infinity, which become empty objects. */
   readonly hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   readonly isLossy?: boolean;
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
-  /** Each reason has paths, separated by blanks, with `[]` for indexes. The longest path that fits a value counts. */
+  /** Paths are separated by blanks and have `[]` for indexes. The longest path that includes a value counts. */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
-  /** The list of rollouts in a record, such as `samples[]`. `leftOutReasons` also apply to paths from its elements. */
+  /** The list of rollouts in a record, such as `samples[]`. Paths in `leftOutReasons` can start at its elements. */
   readonly rolloutList?: string;
 }
 

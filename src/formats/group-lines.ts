@@ -23,11 +23,11 @@ export interface RolloutPosition {
 }
 
 export interface WrittenRollout extends RolloutPosition {
-  /** Byte offset in the spool. */
+  /** Byte offset of the trajectory in the spool. */
   readonly start: number;
   /** Bytes of the trajectory; 0 without a trajectory. */
   readonly length: number;
-  /** The part of the record; undefined for the whole record. */
+  /** The rollout's part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
   /** Digests of the values that identify the rollout, then `Rollout.identity`. */
   readonly digest: string;
@@ -39,31 +39,30 @@ export interface ConvertedGroup {
   readonly rollouts: WrittenRollout[];
   isBroken: boolean;
   trajectories: number;
-  /** JSON of exceptions, joined by commas. */
+  /** Items of a JSON array. */
   exceptions: string;
-  /** JSON of other members, joined by commas. */
+  /** Members of a JSON object. */
   members: string;
 }
 
-/** First character of keys of groups that can have records of several files. */
+/** First character of the keys of groups across files. */
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
-const lineStart = '{"trajectories":[';
 
+const lineStart = '{"trajectories":[';
 const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
   `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members && ","}${members}}\n`;
 
 const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
-/** Writes groups as lines, in the order of their first rollouts. `end` sorts and joins the rollouts of each group. */
+/** Writes groups as lines, in the order of their first rollouts. */
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   const pending = new JsonWriter();
   let flushed = 0;
-  /** The group whose line is being written. */
-  let open: ConvertedGroup | undefined;
+  let current: ConvertedGroup | undefined;
   let isInOrder = true;
   let ordered: Spool | undefined;
   const groupOf = (key: string, { fileSet }: ConvertedFile): ConvertedGroup => {
@@ -77,7 +76,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     return group;
   };
   const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
-  /** Returns JSON with one character for each byte. */
   const toLatin1Json = (json: OutputJson) => {
     const start = pending.length;
     pending.writeLine(json);
@@ -98,9 +96,9 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const before = group.rollouts.at(-1);
       if (before === undefined) {
         group.members = toLatin1Json(new Map(members)).slice(1, -1);
-        writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
-        open = group;
-      } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
+        writeText(`${current === undefined ? "" : lineEnd(current)}${lineStart}`);
+        current = group;
+      } else if (group !== current || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
       if (exception !== undefined) group.exceptions += `${group.exceptions && ","}${toLatin1Json(exception)}`;
       if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
       const start = flushed + pending.length;
@@ -110,7 +108,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       // A spread would need twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
-    /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */
     addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
       const group = groupOf(key, at.file);
       isInOrder = false;
@@ -118,11 +115,11 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
       return group;
     },
-    /** Writes the buffer if it is full; otherwise returns undefined, because there is nothing to await. */
+    /** Writes the buffer if it is full. Otherwise, returns undefined, because an await takes time. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
-    /** Returns all lines, one for each group. */
+    /** Sorts and joins the rollouts of each group if they are not in order. Returns all lines. */
     async end(host: Host): Promise<Bytes> {
-      if (open !== undefined) writeText(lineEnd(open));
+      if (current !== undefined) writeText(lineEnd(current));
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;
@@ -131,12 +128,10 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
         // A line that is not JSON makes the group invalid. The group's problems are already reported.
         writeText(group.isBroken ? "!\n" : lineStart);
-        let separator = "";
-        for (const rollout of group.isBroken ? [] : group.rollouts) {
-          if (rollout.length === 0) continue;
-          writeText(separator);
-          pending.write(await readRange(texts, rollout));
-          separator = ",";
+        const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
+        for (const [at, trajectory] of trajectories.entries()) {
+          if (at > 0) writeText(",");
+          pending.write(await readRange(texts, trajectory));
         }
         if (!group.isBroken) writeText(lineEnd(group));
         await flushFullTo(ordered);

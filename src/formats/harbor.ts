@@ -18,7 +18,7 @@ export const harbor: Format = {
     sampled: "the agent's steps",
   },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])result\.json$/,
+  filePattern: /(?:^|\/)result\.json$/,
   partFolders: ["agent", "steps"],
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
@@ -57,7 +57,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
 const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): Rollout => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
-  const reward = findReward(run, { record: value, ids, own: () => rewardIn(value, rewards) });
+  const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
   if (steps?.get(0) !== undefined) throw new ConversionError("trials of several steps are not supported", steps);
   const type = value.get("exception_info", "exception_type");

@@ -12,7 +12,7 @@ export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
 export type { ReceiptData } from "./receipt.ts";
 
-/** Converts inputs that are in other formats. @throws Failure `spool-failed`; the signal's reason */
+/** Converts inputs of other tools. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);
@@ -20,7 +20,7 @@ export const convertOpened = async (options: FormatOptions, inputs: ConvertibleI
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };
 
-/** Reads `--rewards`, whose lines are `{"id", "reward"}`. Keeps all digits. @throws Failure `invalid-option-value` */
+/** Reads `--rewards`, with lines like `{"id", "reward"}`. Keeps all digits. @throws Failure `invalid-option-value` */
 export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),

@@ -4,7 +4,7 @@ import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** @throws ConversionError */
+/** Returns the turns and tools of a sample. @throws ConversionError */
 export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
@@ -30,7 +30,7 @@ const idOf = (message: Value | undefined) => message?.textAt("id");
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
+/** Finds the sampled choice of a message by the id of the message or, without an id, by the content. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
@@ -56,7 +56,7 @@ const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
-/** Completes logprobs with members that the interface requires. Returns undefined if there are no logprobs. */
+/** Returns logprobs with the members that the interface requires; undefined without logprobs. */
 const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;

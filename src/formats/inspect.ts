@@ -59,7 +59,7 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
       reward: findSampleReward(run, sample, scores),
       ...readMessages(run, sample),
       metrics: metricsOf(run, scores),
-      metadata: metadataOf(sample, log, { scores, startTime }),
+      metadata: metadataOf(sample, log, scores, startTime),
       startTime,
     });
   });
@@ -117,11 +117,7 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
   return new Map([[name?.text ?? "score", older]]);
 };
 
-const metadataOf = (
-  sample: Value,
-  log: Value | undefined,
-  { scores, startTime }: { readonly scores: Scores; readonly startTime: Value | undefined },
-): Iterable<Member> => {
+const metadataOf = (sample: Value, log: Value | undefined, scores: Scores, startTime: Value | undefined) => {
   const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string) => {

@@ -23,7 +23,7 @@ export const textChoice = (run: FormatRun, content: Value, finish?: OutputJson):
 interface TurnOptions {
   /** The name of the value in errors. */
   readonly name: string;
-  /** True if turns of the assistant are choices. Default: false. */
+  /** True if turns of the assistant are choices. */
   readonly isSampled?: boolean;
   readonly lastFinish?: OutputJson | undefined;
 }
@@ -34,7 +34,7 @@ export const haveTexts = (list: Value | undefined, key: string): boolean => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts a list of messages, also as JSON in a string, or a text, which becomes one turn. @throws ConversionError */
+/** Converts a list of messages, also as JSON in a string, or a text to turns. @throws ConversionError */
 export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;

@@ -28,8 +28,6 @@ export const miniSweAgent: Format = {
 
 /** The prompts of each version contain one of these commands. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
-
-/** Number of first messages that can be prompts. */
 const maxPrompts = 2;
 
 export const miniSweAgentMessages: Format = {

@@ -49,7 +49,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
-  const reward = findReward(run, { record: row, ids, own: () => requireReward(row, "reward") });
+  const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
   const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");

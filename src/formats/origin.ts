@@ -46,7 +46,7 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.Ra
   if (raw.wrong !== undefined) return undefined;
   if (raw.columns !== undefined && jsonColumns !== undefined) {
     const { bytes, texts } = input.extractTexts(raw.columns, jsonColumns);
-    return Value.parse(bytes, { longTexts: texts });
+    return Value.parse(bytes, undefined, texts);
   }
   return hasNonFinite === true ? Value.parsePython(raw.bytes) : Value.parse(raw.bytes);
 };

@@ -3,14 +3,16 @@ import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
+type JsonSources = readonly (Value | undefined)[];
+
 /** JSON that rollcall composes, and the record's values that this JSON represents. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
 
-  constructor(json: string, sources: readonly Value[]) {
+  constructor(json: string, sources: JsonSources) {
     this.json = json;
-    this.sources = sources;
+    this.sources = sources.filter((value) => value !== undefined);
   }
 }
 
@@ -18,18 +20,15 @@ class JsonLiteral {
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
 type PlainObject = { readonly [key: string]: OutputJson | undefined };
-
 type Scalar = string | number | null;
-/** An object with a record's keys in the record's order. A plain object would put keys that are integers first. */
+/** An object with the keys of a record. A plain object would put keys that are integers first. */
 type OutputMap = Map<string, OutputJson | undefined>;
 export type OutputJson = Value | JsonLiteral | OutputMap | PlainObject | readonly OutputJson[] | Scalar;
 
-export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): OutputJson => {
-  const present = sources.filter((value) => value !== undefined);
-  return rawLiteral(JSON.stringify(data), present);
-};
+export const literal = (data: unknown, ...sources: JsonSources): OutputJson =>
+  rawLiteral(JSON.stringify(data), sources);
 
-export const rawLiteral = (json: string, sources: readonly Value[]): OutputJson => new JsonLiteral(json, sources);
+export const rawLiteral = (json: string, sources: JsonSources): OutputJson => new JsonLiteral(json, sources);
 
 /** Returns a text unchanged, and any other value as JSON in a string, such as the arguments of a call. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
@@ -39,7 +38,7 @@ export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const objectUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
+export const mapUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
@@ -53,7 +52,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members of an object, or the elements of a list by index (from 0); nothing for other JSON. */
+/** Returns the members of an object, or the elements of a list by index; none for other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -63,7 +62,7 @@ export const childrenOf = (json: OutputJson): readonly (readonly [key: string | 
 
 export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Returns the record's value that a path of converted JSON leads to, and the rest of the path below this value. */
+/** Returns the record's value at a path of converted JSON, and the rest of the path below this value. */
 export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -82,10 +81,8 @@ export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Valu
 
 /** Enough for the bytes before a flush and a usual record. */
 const initialBytes = 2 ** 21;
-
 /** Up to this length, a loop copies bytes faster than a call into Node. */
 const maxLoopBytes = 48;
-
 const brackets = [Buffer.from("["), Buffer.from("]")] as const;
 const braces = [Buffer.from("{"), Buffer.from("}")] as const;
 const comma = Buffer.from(",");
@@ -137,14 +134,16 @@ export class JsonWriter {
 
   #writeItem(json: OutputJson | undefined, key?: string): void {
     if (json === undefined) return;
-    if (key !== undefined) this.write(toJson(key));
-    if (key !== undefined) this.write(colon);
+    if (key !== undefined) {
+      this.write(toJson(key));
+      this.write(colon);
+    }
     this.#writeJson(json);
     this.write(comma);
   }
 }
 
-/** JSON of keys and texts that formats add, cached because each trajectory repeats them. */
+/** Keys and texts that formats add to each trajectory, as JSON. */
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 

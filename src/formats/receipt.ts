@@ -1,4 +1,4 @@
-/** Counts how many values of each file and path of another tool were carried, changed or left out. */
+/** Counts the values of each file and path that a conversion carried, changed or left out. */
 import type { Format, Rollout, SourceRecord } from "./format.ts";
 import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
@@ -49,14 +49,10 @@ export const openReceipt = () => {
 
   return {
     leaveOut,
-    /** Counts a value as changed. The value is not written, because the value at `to` has the same content. */
+    /** Counts a value that is not written, because the value at `to` has the same content. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     /** Counts the values of a record. @param rollouts undefined if the record could not be converted */
-    addRecord(
-      format: Format,
-      { value, file }: Pick<SourceRecord, "value" | "file">,
-      rollouts?: readonly Rollout[],
-    ): void {
+    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]): void {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error !== undefined) leaveOut(part, unconverted);
@@ -108,13 +104,11 @@ export const openReceipt = () => {
 
 const sumCounts = (counts: readonly Pick<ValueCount, "count">[]) => counts.reduce((sum, { count }) => sum + count, 0);
 
-/** Appends to a path without indexes: `completion[].content`. */
 const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;
   return path === "" ? key : `${path}.${key}`;
 };
 
-/** Returns the reason of the longest path that includes a value. */
 const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string) => {
   const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
   let best = { reason: "rollcall's format has no field for it", length: 0 };

@@ -9,7 +9,7 @@ import { Value } from "./value.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
 
-/** Formats by the values of `--from`, in the order in which files are compared with them. */
+/** Formats by the values of `--from`. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
@@ -32,11 +32,9 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Returns the format with a name; undefined for an unknown name. With `messagesFrom`, returns a format of rows. */
-const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
-  if (messagesFrom !== undefined) return (await loadRows()).messageRows(messagesFrom);
-  return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
-};
+/** Returns undefined for `auto`. With `messagesFrom`, returns a format of rows. */
+const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> =>
+  messagesFrom === undefined ? await formats[name]?.() : (await loadRows()).messageRows(messagesFrom);
 
 export const loadFormats = async (): Promise<readonly Format[]> =>
   await Promise.all(Object.values(formats).map(async (load) => await load()));
@@ -62,7 +60,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   const byFormat = new Map<Format, input.Source[]>();
   const skipped: string[] = [];
   for (const { source, formats, rejection, damagedKind } of addMissingFormats(dropParts(inputs), given)) {
-    const location = () => ({ file: source.name });
+    const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) skipped.push(source.name);
     else if (rejection !== undefined) problems.report("not-json", rejection, location);
@@ -72,7 +70,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   }
   for (const [format, [first]] of byFormat) {
     if (format.isLossy !== true || allowsLossy) continue;
-    problems.report("lossy-format", { format: format.name }, () => (first ? { file: first.name } : {}));
+    problems.report("lossy-format", { format: format.name }, first ? { file: first.name } : {});
     byFormat.delete(format);
   }
   return { byFormat, skipped };
@@ -86,7 +84,7 @@ const recognizeInput = async (
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, sniffed] = [input.findContainer(head), input.sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
-  // A file that the user named has the given format.
+  // A file on the command line has the given format.
   if (given !== undefined && !folders.has(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
     const rejection = data && { ...data, instead: "correct or omit --from" };
@@ -100,14 +98,14 @@ const recognizeInput = async (
   const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
   const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
-  /** The kind of a file whose format is unknown, because none of its records can be read. */
+  /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection, damagedKind };
 };
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
-  filePattern?.test(name.replace(/\.(?:gz|zst)$/, "")) === true;
+  filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
 /** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
@@ -120,7 +118,6 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
-/** Drops files in the `partFolders` of other inputs. */
 const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
@@ -156,11 +153,8 @@ const matchFormats = async (
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value === undefined ? (wrong ?? noJson) : undefined;
       if (value === undefined) continue;
-      const matching = formats.filter(
-        (format) =>
-          (kind === undefined || kind === format.records.text) &&
-          format.recognizes({ value, file, position: 0, member }),
-      );
+      const candidatesOfKind = formats.filter(({ records }) => kind === undefined || kind === records.text);
+      const matching = candidatesOfKind.filter((format) => format.recognizes({ value, file, position: 0, member }));
       if (matching.length > 0 || container !== undefined)
         return { formats: matching, row: columns && { ...columns, ...Object(value.data) } };
     }

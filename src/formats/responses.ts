@@ -27,7 +27,7 @@ export const convertOutput = (run: FormatRun, response: Value): readonly OutputJ
   });
 };
 
-const typeOf = (item: Value) => item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
+const typeOf = (item: Value) => item.textAt("type") ?? (item.get("role") === undefined ? undefined : "message");
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
@@ -45,7 +45,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   for (const item of items.items()) {
     const type = typeOf(item);
     if (type === undefined) throw new ConversionError("an item has no type", item);
-    if (type === "function_call_output" || (type === "message" && item.get("role")?.text !== "assistant")) {
+    if (type === "function_call_output" || (type === "message" && item.textAt("role") !== "assistant")) {
       end();
       parts.push(item);
     } else if (["message", "reasoning", "function_call"].includes(type)) {
@@ -63,7 +63,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
 const mergeTurn = (turn: Turn): OutputJson => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
-  const texts = content?.isList === true ? textsIn(content) : content ? [content] : [];
+  const texts = content?.isList === true ? textsIn(content.items()) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return {
     role: message?.get("role") ?? "assistant",
@@ -80,12 +80,11 @@ const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefine
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
-const textsIn = (parts: Value | undefined): readonly Value[] =>
-  (parts?.items() ?? []).flatMap((part) => part.get("text") ?? []);
+const textsIn = (parts: readonly Value[]) => parts.flatMap((part) => part.get("text") ?? []);
 
 const reasoningIn = (item: Value): readonly Value[] => {
-  const texts = textsIn(item.get("content"));
-  return texts.length > 0 ? texts : textsIn(item.get("summary"));
+  const texts = textsIn(item.items("content"));
+  return texts.length > 0 ? texts : textsIn(item.items("summary"));
 };
 
 const callOf = (call: Value): OutputJson =>

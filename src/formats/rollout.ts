@@ -7,14 +7,7 @@ import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
-import {
-  listUnlessEmpty,
-  literal,
-  type Member,
-  type OutputJson,
-  objectUnlessEmpty,
-  rawLiteral,
-} from "./output-json.ts";
+import { listUnlessEmpty, literal, type Member, mapUnlessEmpty, type OutputJson, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** Converts a part of a record. An error breaks only this part. */
@@ -54,8 +47,8 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: objectUnlessEmpty(metrics),
-    metadata: objectUnlessEmpty(metadata),
+    metrics: mapUnlessEmpty(metrics),
+    metadata: mapUnlessEmpty(metadata),
     start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
@@ -72,11 +65,10 @@ interface RewardQuery {
   readonly record: Value;
   /** Ids for `--rewards`. */
   readonly ids: readonly (Value | string | undefined)[];
-  /** Reads the reward that the format records. */
-  readonly own?: () => OutputJson | undefined;
+  readonly readOwn?: () => OutputJson | undefined;
 }
 
-/** Reads the value at a path, also in JSON in strings. Keys can contain dots, so the longest matching key counts. */
+/** Reads the value at a path, also in strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrapJson(record);
@@ -89,7 +81,7 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
 };
 
 /** Finds the reward of a rollout by the user's option, otherwise in the record. @throws ConversionError */
-export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
+export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
     const value = readPath(record, rewardFrom);
@@ -107,13 +99,13 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     for (const name of names) {
       const json = rewards.get(name);
       if (json === undefined) continue;
-      run.usedRewards.add(name);
+      run.usedRewardIds.add(name);
       return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
     const noId = "the record has no id for --rewards (add an id to the record)";
     throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
   }
-  const reward = own?.();
+  const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
   return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
 };
@@ -127,7 +119,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
-/** Returns the number or boolean in a string, which columns of tables often contain; undefined for other values. */
+/** Returns the number or boolean in a string, as in many tables; undefined for other values. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
@@ -153,7 +145,6 @@ export const missingReward = (record: Value, path?: string): ConversionError => 
   return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
 };
 
-/** Suggests the option for the probable reward, or names the numbers to choose from. */
 const suggestReward = (members: Members) => {
   const numbers = new Map(listValues(members, isNumeric));
   const [path, ...more] = findRewardColumns([...numbers.keys()]);
@@ -165,7 +156,7 @@ const suggestReward = (members: Members) => {
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
-/** Limits of the search for numbers that an error message names. */
+/** Limits of the search for numbers that a message names. */
 const maxSearchDepth = 4;
 const maxPathLength = 200;
 const maxSearchedValues = 200;
@@ -182,14 +173,14 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
       const value = unwrapJson(given);
       const items = value.items().map((item) => ["0", item] as const);
-      const members = items.length === 1 ? items : value.members();
-      return members.map(([key, one]) => [`${path}.${key}`, one] as const);
+      const children = items.length === 1 ? items : value.members();
+      return children.map(([key, one]) => [`${path}.${key}`, one] as const);
     });
   }
   return found;
 };
 
-/** Names the paths of a record's numbers (or lists, if `path` ends with an index). The most similar path is first. */
+/** Names the paths of a record's numbers (or lists, if `path` ends with an index), the path most like `path` first. */
 const describeNumbers = (record: Value, path: Path) => {
   const isOfList = typeof path.at(-1) === "number";
   const isListed = (value: Value) => (isOfList ? value.get(0) : value)?.isNumber === true;

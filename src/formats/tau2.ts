@@ -15,7 +15,7 @@ export const tau2: Format = {
     sampled: "the assistant's turns except the opening greeting",
   },
   records: { text: "document" },
-  filePattern: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json$/,
+  filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
@@ -72,7 +72,8 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
       const message = "the simulation has no reward_info";
       return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
     }
-    const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
+    const ids = [simulation.get("id")];
+    const reward = findReward(run, { record: simulation, ids, readOwn: () => info.get("reward") });
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
@@ -123,7 +124,6 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-/** Converts a turn of the agent. If the record has the provider's choice, the choice replaces the turn. */
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);

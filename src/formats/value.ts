@@ -9,11 +9,11 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The string that contains this JSON, or the array of numbers that this text expands. Undefined for a document. */
+  /** The string that contains this JSON, or the array of these numbers; undefined for a record or document. */
   readonly holder: Value | undefined;
   /** Long texts by the nodes of their strings, which are empty in the bytes. */
   longTexts: Map<number, Buffer> | undefined;
-  /** The parsed content of strings with JSON and of arrays of numbers, by the node of the string or array. */
+  /** The parsed strings with JSON and arrays of numbers, by their nodes. */
   nested: Map<number, Value | undefined> | undefined;
 }
 
@@ -26,11 +26,10 @@ const newText = (table: json.JsonTable, document?: string, holder?: Value): Json
   return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
 };
 
-/** The first byte of a value identifies the kind of the value. */
+/** The first byte of a value identifies its kind. */
 const nullByte = 0x6e;
 const trueByte = 0x74;
-
-/** The largest first byte of a number. No other value except a string begins with a smaller byte. */
+/** The largest first byte of a number. Of the other values, only a string begins with a smaller byte. */
 const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];
@@ -44,18 +43,13 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts texts by key. The bytes have empty strings instead, so these texts cannot be written */
-  static parse(
-    bytes: Buffer,
-    { document, longTexts }: { readonly document?: string; readonly longTexts?: ReadonlyMap<string, Buffer> } = {},
-  ): Value | undefined {
+  /** @param longTexts texts by key. The bytes have empty strings instead, so no output can contain these texts */
+  static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (table === undefined) return undefined;
     const jsonText = newText(table, document);
-    if (longTexts !== undefined)
-      jsonText.longTexts = new Map(
-        Array.from(longTexts, ([key, text]) => [json.findMemberNode(table, 0, key) ?? 0, text]),
-      );
+    const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
+    jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
     return new Value(jsonText, 0);
   }
 
@@ -64,7 +58,7 @@ export class Value {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Identifies the value in its record and in the documents next to the record. */
+  /** Unique among the values of a record and of the documents next to it. */
   get id(): number {
     return this.#in.id * 2 ** 32 + this.#node;
   }
@@ -106,8 +100,7 @@ export class Value {
   }
 
   isNullAt(key: string): boolean {
-    const node = this.#nodeOf(key);
-    return node !== undefined && json.firstByteAt(this.#in.table, node) === nullByte;
+    return this.#member(key)?.isNull === true;
   }
 
   get isList(): boolean {
@@ -132,7 +125,7 @@ export class Value {
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
-  /** True for all values but arrays and objects. Only flat values can be metadata. */
+  /** False for arrays and objects, which cannot be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
@@ -175,7 +168,7 @@ export class Value {
     return items;
   }
 
-  /** The elements of an array that is one node, because it is empty or has only numbers. */
+  /** The elements of an array that is empty or has only numbers, and is therefore one node. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (array === undefined) return [];
@@ -215,7 +208,7 @@ export class Value {
     });
   }
 
-  /** The JSON in a string if `embeddedJson` was read before. */
+  /** `embeddedJson`, if it was read before. */
   get cachedEmbeddedJson(): Value | undefined {
     return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }
@@ -234,18 +227,13 @@ export class Value {
   }
 
   #child(key: Path[number]): Value | undefined {
-    if (typeof key === "number") {
-      const item = this.items()[key];
-      return item?.isNull === false ? item : undefined;
-    }
-    const node = this.#nodeOf(key);
-    return node === undefined || json.firstByteAt(this.#in.table, node) === nullByte
-      ? undefined
-      : new Value(this.#in, node);
+    const child = typeof key === "number" ? this.items()[key] : this.#member(key);
+    return child?.isNull === false ? child : undefined;
   }
 
-  #nodeOf(key: string): number | undefined {
-    return this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
+  #member(key: string): Value | undefined {
+    const node = this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
+    return node === undefined ? undefined : new Value(this.#in, node);
   }
 
   #nested(read: () => JsonText | undefined): Value | undefined {
@@ -259,7 +247,7 @@ export class Value {
   }
 }
 
-/** Thrown if a record, or a part of one, violates its format. */
+/** Thrown for a value that violates the format of its record. */
 export class ConversionError extends Error {
   readonly value: Value;
 

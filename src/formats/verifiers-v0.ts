@@ -33,7 +33,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
   const metrics = metricsOf(row);
   const trajectory = buildTrajectory({
-    reward: findReward(run, { record: row, ids: [id], own: () => requireReward(row, "reward") }),
+    reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
     turns: turnsOf(run, row),
     tools: toolsOf(row),
     metrics,
@@ -73,8 +73,7 @@ const metricsOf = (row: Value): Members => {
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): readonly Member[] => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const ofRun = ["env_id", "model"].map(
-    (key) => [key, row.get(key) === undefined ? settings?.get(key) : undefined] as const,
-  );
+  const missing = ["env_id", "model"].filter((key) => row.get(key) === undefined);
+  const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
   return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

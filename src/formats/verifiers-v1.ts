@@ -71,7 +71,7 @@ const openEpisodes = (run: FormatRun): Converter => {
 
 const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => {
   const ids = [trace.get("id"), episode.get("id")];
-  const reward = findReward(run, { record: trace, ids, own: () => rewardIn(trace) });
+  const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
   const tools = toFunctionTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
@@ -88,7 +88,7 @@ const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => 
   });
 };
 
-/** Returns the key of a group, which includes the run or, if the run is unknown, the file. */
+/** Returns a key that includes the run, or the file if the run is unknown. */
 const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
@@ -106,14 +106,14 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
 
-/** Returns the last error of an episode or a trace. Earlier errors belong to earlier attempts. */
+/** Returns the last error, because earlier errors belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Returns the scores by name, except null. A null score means that scoring did not run. */
+/** Omits null scores, which mean that scoring did not run. */
 const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value): OutputJson | undefined => {
@@ -126,7 +126,7 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
   });
   const [only] = scored;
   if (only === undefined) return undefined;
-  const sources = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
+  const sources = scored.flatMap(({ score, weight }) => [score, weight]);
   // A single score with the weight 1 keeps its digits.
   if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
   const sum = scored.reduce((total, { value }) => total + value, 0);

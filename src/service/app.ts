@@ -12,7 +12,7 @@ import { isStoreFailure } from "./store/store.ts";
 
 /** A request and its answer, as `--log json` prints it. */
 export interface EndedExchange {
-  /** The id from the client or a proxy, or a new id. */
+  /** From the client or a proxy, or new. */
   readonly id: string;
   readonly operation: string;
   readonly method: string;
@@ -73,8 +73,8 @@ export const createApp = (options: AppOptions) => {
   });
   const checkRequest = ({ incoming }: HttpBindings): void => {
     if (isStopping()) throw new Refusal(503, "the service is stopping", { "Retry-After": "1" });
-    const why = foreignRequestReason(incoming.headers, options.allowHosts);
-    if (why !== undefined) throw new Refusal(403, why);
+    const reason = foreignRequestReason(incoming.headers, options.allowHosts);
+    if (reason !== undefined) throw new Refusal(403, reason);
   };
   for (const { endpoint, errorFormat, answer } of operations) {
     const { method } = endpoint;
@@ -122,8 +122,8 @@ const answerState = (status: number, text: string): Response =>
 
 const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
   const timeout = new AbortController();
-  const late = host.sleep(readyTimeoutMs, timeout.signal).then(() => false);
-  return await Promise.race([check().then(() => true), late])
+  const timedOut = host.sleep(readyTimeoutMs, timeout.signal).then(() => false);
+  return await Promise.race([check().then(() => true), timedOut])
     .catch(() => false)
     .finally(() => timeout.abort());
 };

@@ -9,7 +9,7 @@ import { Refusal } from "./operation.ts";
 /** Passes a body to `use`. @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */
 type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
-/** Maximum bytes of all bodies in memory. At the limit, rollcall continues to read only the oldest request. */
+/** Maximum bytes of all bodies in memory. At the limit, only the oldest request is read. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
 export const openBodyReader = (maxBytes: number): BodyReader => {

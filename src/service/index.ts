@@ -45,11 +45,11 @@ export const openService = async (options: ServiceOptions) => {
   const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
   const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless the stop is urgent. Clients learn from a 503 that the
-  // store is unavailable, so `onUnavailable` reports nothing.
+  // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
+  // get a 503, so `onUnavailable` reports nothing.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
-  let closed: Promise<boolean> | undefined;
+  let closing: Promise<boolean> | undefined;
   const app = createApp({
     operations: [
       logOperation(store, project, host.now),
@@ -63,7 +63,7 @@ export const openService = async (options: ServiceOptions) => {
     check: store.check,
     onEnd: options.onEnd,
     maxBodyBytes: Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH),
-    isStopping: () => closed !== undefined,
+    isStopping: () => closing !== undefined,
     onError: (thrown) => {
       lastError = thrown;
       warn(unansweredProblem(thrown));
@@ -85,8 +85,8 @@ export const openService = async (options: ServiceOptions) => {
     },
     /** Answers the requests in flight, then closes. Resolves with false if requests were aborted after 10 s. */
     close: (): Promise<boolean> => {
-      closed ??= server.close().finally(() => store.close());
-      return closed;
+      closing ??= server.close().finally(() => store.close());
+      return closing;
     },
   };
 };

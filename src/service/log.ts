@@ -37,7 +37,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // Another request with the same key can be saved at the same time, so `saveRequest` also returns earlier requests.
+    // `saveRequest` also returns earlier requests, because a request with the same key can be saved at the same time.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
@@ -72,7 +72,7 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();
   const faults: ValidationItem[] = [];
-  const request = readMembers(root, { loc: ["body"], unique: ["split", "trajectory_groups"], faults });
+  const request = readMembers(root, { loc: ["body"], uniqueKeys: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
@@ -86,7 +86,7 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   for (const [group, value] of json.elementsOf(groups).entries()) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
-    const members = readMembers(value, { loc, unique: ["trajectories"], faults });
+    const members = readMembers(value, { loc, uniqueKeys: ["trajectories"], faults });
     const trajectories = members.get("trajectories");
     if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, parseBounded(value), loc));
     const rewards: number[] = [];
@@ -117,13 +117,13 @@ const isArray = (value: json.JsonValue | undefined): boolean =>
 
 const readMembers = (
   object: json.JsonValue,
-  { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
+  { loc, uniqueKeys, faults }: { loc: Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
 ): Map<string, json.JsonValue> => {
   const members = new Map<string, json.JsonValue>();
   const repeated = new Set<string>();
   for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
     const name = String(key);
-    if (unique.includes(name) && members.has(name)) repeated.add(name);
+    if (uniqueKeys.includes(name) && members.has(name)) repeated.add(name);
     members.set(name, value);
     checkNameCount(members.size);
   }

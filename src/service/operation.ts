@@ -25,7 +25,7 @@ export class Refusal extends Error {
 
 export const maxFaults = 100;
 const maxNamedFaults = 5;
-/** Returns the refusal of a request that does not match the interface: 422 with an item for each fault. */
+/** Returns a 422 with an item for each fault. */
 export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
@@ -106,8 +106,8 @@ export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, sou
   return schema.parse(value);
 };
 
-export const findFaults = (schema: Schema, value: unknown, at: Loc): readonly ValidationItem[] =>
-  findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, at));
+export const findFaults = (schema: Schema, value: unknown, loc: Loc): readonly ValidationItem[] =>
+  findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, loc));
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],
@@ -116,9 +116,9 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   input: shownInput(holder),
 });
 
-const validationItems = (issue: Issue, value: unknown, above: Loc): readonly ValidationItem[] => {
+const validationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
-  const loc = [...above, ...path];
+  const loc = [...prefix, ...path];
   const input = getValue(value, path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxFaults).map((key) => ({

@@ -12,7 +12,7 @@ interface ListenOptions {
   readonly serverName: ServerName;
   readonly address: string;
   readonly port: number;
-  /** Maximum bytes of a request before its body. Default: 16 KiB, even if NODE_OPTIONS has another limit. */
+  /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
   readonly maxHeaderBytes?: number;
   readonly trace: ((line: string) => void) | undefined;
   readonly elapsed: () => number;
@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Clients close idle connections earlier, so the server closes no connection that a client just reuses.
+  // Longer than clients keep idle connections, so the server closes no connection that a client just reuses.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -71,9 +71,9 @@ export const listen = async (options: ListenOptions) => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
       return await new Promise((resolve) => {
-        let isBroken = false;
+        let hasAborted = false;
         const timer = setTimeout(() => {
-          isBroken = true;
+          hasAborted = true;
           server.closeAllConnections();
         }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
@@ -81,7 +81,7 @@ export const listen = async (options: ListenOptions) => {
           for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
             clearTimeout(timer);
-            resolve(!isBroken);
+            resolve(!hasAborted);
           });
           onIdle = () => undefined;
         };

@@ -94,6 +94,16 @@ describe("a folder as input", () => {
     expect(checked.code).toBe(0);
   });
 
+  it("gives an error, and skips no file, if a row that is not recognized is in a file with the name of a format", async () => {
+    // On Windows, `\` separates the folders of a path.
+    const names = ["b/results.jsonl", "b\\results.jsonl", "b.results.jsonl"];
+    for (const name of names) {
+      const cwd = folderOf({ "r/results.jsonl": row(1), [`r/${name}`]: '{"example_id":2}' });
+      const { code, stderr } = await runRollcall(["check", "r"], { cwd });
+      expect([code, stderr]).toEqual([3, expect.stringContaining(`r/${name}:1: cannot convert this record`)]);
+    }
+  });
+
   it("gives an error with the expected extensions if it has no rollouts", async () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });

@@ -15,7 +15,7 @@ export interface NewRequest {
   readonly otherGroupKeys: ReadonlyMap<number, string>;
   readonly bytes: Uint8Array;
   readonly spans: readonly ids.TrajectorySpan[];
-  /** All requests with the same key must have the same digest. */
+  /** Requests with the same key must have the same digest. */
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
@@ -71,12 +71,12 @@ const takeBatch = (waiting: WaitingRequest[]): readonly WaitingRequest[] => {
 const saveBatch = async (database: Database, file: TitledFile, batch: readonly WaitingRequest[]): Promise<void> => {
   try {
     const saved = await saveInTransaction(database, file, batch);
-    for (const [at, one] of saved.entries()) batch[at]?.resolve(one);
+    for (const [at, request] of saved.entries()) batch[at]?.resolve(request);
   } catch (thrown) {
-    // Nothing was saved. Retries each request alone, so that a fault of one does not fail all.
+    // Nothing was saved. Retries each request alone, so that the fault of one request does not fail all.
     if (batch.length > 1 && thrown instanceof Failure && thrown.code === "storage") {
-      for (const one of batch) await saveBatch(database, file, [one]);
-    } else for (const one of batch) one.reject(thrown);
+      for (const waiting of batch) await saveBatch(database, file, [waiting]);
+    } else for (const { reject } of batch) reject(thrown);
   }
 };
 
@@ -170,7 +170,7 @@ const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
 const groupRows = ({ id, request }: WaitingRequest): readonly InsertedRow[] =>
   Array.from(request.otherGroupKeys, ([position, rest]): InsertedRow => [id, position, rest]);
 
-/** The limits of a statement. The memory has three copies of its values. */
+/** The limits of a statement, whose values are in memory three times. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 

@@ -62,7 +62,7 @@ const maxServerWaitMs = 5000;
 /** Enough for commits of 50 processes at the same time. */
 const maxLockMs = 30_000;
 
-/** A saved request is on disk. Each method throws a Failure if the store cannot be used. */
+/** Each method throws a Failure if the store cannot be used. A saved request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (
