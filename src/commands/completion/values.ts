@@ -91,7 +91,7 @@ const columnNames = async ({ name: option, parsed }: ValueRequest) => {
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
   if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
-  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).factColumns);
+  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).differenceColumns);
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isJoined = words === "catalog all" || words === "catalog show";
   const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
