@@ -4,14 +4,17 @@ import { didYouMean, resendAloneHint } from "./sentences.ts";
 
 /** @param broken true if the local service aborted requests that it was answering */
 export const interrupted = (
-  { signal, broken = false }: { signal: NonNullable<FailureDetails["signal"]>; broken?: boolean },
+  {
+    signal,
+    hasAbortedRequests = false,
+  }: { signal: NonNullable<FailureDetails["signal"]>; hasAbortedRequests?: boolean },
   details: FailureDetails = {},
 ) => {
   const { retryable = true, unsent, remedy } = details;
-  const end = broken ? ": the service aborted requests that took longer than 10 s" : "";
+  const end = hasAbortedRequests ? ": the service aborted requests that took longer than 10 s" : "";
   const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
-    hint: broken
+    hint: hasAbortedRequests
       ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
       : retryable
         ? rerun
