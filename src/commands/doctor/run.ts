@@ -17,7 +17,7 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
-    await print(given, findings);
+    await printFindings(given, findings);
     const failure = toWorstFailure(findings);
     if (failure !== undefined) throw failure;
   });
@@ -56,7 +56,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   return (await Promise.all(results)).flat();
 };
 
-const print = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
+const printFindings = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };
