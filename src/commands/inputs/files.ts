@@ -30,7 +30,7 @@ interface TypedOutputs extends Pick<InputOptions, "file" | "onInvalid"> {
   readonly onRefused?: "stop" | "skip" | undefined;
 }
 
-/** Refuses a file that is used twice, and an existing receipt. @throws `conflicting-options`, `output-exists` */
+/** Refuses an output that is another output or an input, and an existing receipt. @throws Failure */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
@@ -42,11 +42,10 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
   if (receipt !== undefined) requireUnusedFile(receipt);
 };
 
-/** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
-const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
+const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
   const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
-  const compared = written.length === 0 ? [] : inputs;
-  const uses = new Map(compared.map((file) => [identifyFile(file), `the input ${file}`]));
+  if (written.length === 0) return;
+  const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
   for (const { text, file } of written) {
     const identity = identifyFile(file);
     if (identity === undefined) continue;
