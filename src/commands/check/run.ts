@@ -65,13 +65,14 @@ const foldWarnings = async (problems: readonly Problem[], counts: RuleCounts) =>
 const isWarning = ({ severity }: Problem) => severity === "warning";
 
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
-  const { status, split = null, groups, trajectories, metrics, problems, unreadable, omittedProblemCount } = result;
+  const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
+  const { filteredOut: not_chosen, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
       ...{ status, split, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
       unreadable_lines: unreadable === 0 ? undefined : unreadable,
-      not_chosen: result.filteredOut,
+      not_chosen,
       problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
       warnings: problems.filter(isWarning).map(toProblemDocument),
     } satisfies CheckDocument);
