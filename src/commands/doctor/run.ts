@@ -76,14 +76,13 @@ const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
   return { label: `${mark} ${check}`, text, tone, kind: "sentence" };
 };
 
-/** The codes of findings, the most serious first. */
-const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
+const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
 const toWorstFailure = (findings: readonly checks.Finding[]) => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;
-  const code = codesBySeverity.find((each) => errors.some((one) => one.code === each));
+  const code = codesFromMostSerious.find((each) => errors.some((one) => one.code === each));
   if (code === undefined) return defect(first.message);
   const names = [...new Set(errors.map(({ check }) => check))].join(", ");
   const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;

@@ -128,10 +128,11 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
-      const inputs = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
+      const subject =
+        sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
       const keys = `Group: ${groupText}. Reward from: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
-      screen.notice(`${inputs} read as ${format.title} (--from ${format.name}). ${keys}`);
+      screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }

@@ -17,13 +17,13 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
-  const areAllLogged = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
-  if (screen.isForProgram)
-    return await printRaw(screen, Buffer.from(composeDocument(result, areAllLogged ? undefined : measured, target)));
+  const isPartlyLogged = status !== "planned" && measured.logged < measured.groups && Object.keys(metrics).length > 0;
+  const metricsOf = isPartlyLogged ? measured : undefined;
+  if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
-    metricsScope: areAllLogged ? undefined : formatMetricsScope(measured, groups),
+    metricsScope: metricsOf && formatMetricsScope(metricsOf, groups),
     next: toNextCommandFacts(run, result),
   });
 };
