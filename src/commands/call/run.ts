@@ -67,7 +67,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const stop = new AbortController();
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-      const idsToRead = typed.summary ? distinctIds(ids) : ids;
+      const idsToRead = typed.summary ? skipRepeatedIds(ids) : ids;
       for await (const result of Readable.from(idsToRead).map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
         countResult(state, result);
@@ -130,7 +130,7 @@ async function* readCallIds(
   }
 }
 
-async function* distinctIds(ids: AsyncIterable<string>) {
+async function* skipRepeatedIds(ids: AsyncIterable<string>) {
   const known = new Set<string>();
   for await (const id of ids) {
     if (!known.has(id)) yield id;

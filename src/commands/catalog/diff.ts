@@ -71,7 +71,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
   const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
-    const id = source.catalogIdOf(settings, name);
+    const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);

@@ -78,7 +78,7 @@ export const showModel = async (context: Context, typed: TypedShow) => {
     const title = `${catalog} catalog, ${provider}`;
     const entries = found.filter((one) => one.catalog === catalog);
     if (entries.length === 0) return [{ title, block: "not listed" }];
-    return entries.flatMap((entry) => entrySections(entry, title, host.now()));
+    return entries.flatMap((entry) => toSections(entry, title, host.now()));
   });
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
@@ -86,7 +86,7 @@ export const showModel = async (context: Context, typed: TypedShow) => {
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry) =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+const toSections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
   const { entry, raw } = catalogEntry;
   const spelled = readSpelledObject(raw);
   const extraPrices = listExtraPrices(catalogEntry);

@@ -39,7 +39,7 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
 };
 
 /** @throws Failure `setting-missing` */
-export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
+export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
   const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
@@ -52,7 +52,7 @@ export const readCatalog = async (
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
 ) => {
   const { screen, host } = context;
-  const id = catalogIdOf(settings, catalog);
+  const id = identifyCatalog(settings, catalog);
   const folder = settings.dataFolder();
   const canUseCache = folder !== undefined && (offline || maxAgeMs !== undefined);
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;

@@ -56,7 +56,7 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
 };
 
 export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
-  const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
+  const pieces = composeReceipt(dataset, screen.safe.verbatimJson);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
@@ -79,7 +79,7 @@ function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
   }
 }
 
-function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield `${document.slice(0, -"\n}".length)},\n  "records": [`;
