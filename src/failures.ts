@@ -2,16 +2,19 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param hasAborted true if the local service aborted requests that it was answering */
+/** @param broken true if the local service aborted requests that it was answering */
 export const interrupted = (
-  { signal, hasAborted = false }: { signal: NonNullable<FailureDetails["signal"]>; hasAborted?: boolean },
+  {
+    signal,
+    hasAbortedRequests = false,
+  }: { signal: NonNullable<FailureDetails["signal"]>; hasAbortedRequests?: boolean },
   details: FailureDetails = {},
 ) => {
   const { retryable = true, unsent, remedy } = details;
-  const end = hasAborted ? ": the service aborted requests that took longer than 10 s" : "";
+  const end = hasAbortedRequests ? ": the service aborted requests that took longer than 10 s" : "";
   const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
-    hint: hasAborted
+    hint: hasAbortedRequests
       ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
       : retryable
         ? rerun

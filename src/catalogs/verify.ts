@@ -71,8 +71,8 @@ type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
-/** `path` starts at the model. `locked` and `now` are empty if not stated. `message` comes after the model's id. */
-type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
+/** `path` starts at the model. `locked` and `current` are empty if not stated. `message` comes after the model's id. */
+type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; current: string; message: string }>;
 
 const listedFacts = [
   ["input_modalities", "modality-removed", "accepts"],
@@ -84,17 +84,17 @@ const listedFacts = [
 
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
   const regressions: Regression[] = [];
-  const add = (rule: RuleName, path: LockPath, [locked = "", now = ""]: readonly unknown[], message: string) =>
-    regressions.push({ rule, path, locked: String(locked), now: String(now), message });
+  const add = (rule: RuleName, path: LockPath, [locked = "", current = ""]: readonly unknown[], message: string) =>
+    regressions.push({ rule, path, locked: String(locked), current: String(current), message });
   if (is === undefined) {
     add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
     return regressions;
   }
   const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const nowText = prices.get(name) ?? "";
-    const [before, after] = [parsePrice(text), parsePrice(nowText)];
-    const values = [formatPrice(name, text), formatPrice(name, nowText)];
+    const currentText = prices.get(name) ?? "";
+    const [before, after] = [parsePrice(text), parsePrice(currentText)];
+    const values = [formatPrice(name, text), formatPrice(name, currentText)];
     if (before === undefined) continue;
     if (after === undefined) {
       add("price-unknown", ["pricing", name], values, `no longer states its ${name} price (was ${values[0]})`);

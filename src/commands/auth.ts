@@ -12,7 +12,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
-const exampleOption = "--base-url https://api.example.com";
+const exampleUrlOption = "--base-url https://api.example.com";
 
 const login = command({
   words: "auth login",
@@ -26,7 +26,7 @@ const login = command({
     "with-token": flag("read the key from stdin"),
     "no-check": flag("do not test the key"),
   },
-  examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
+  examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
     const { screen } = context;
     const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
@@ -45,10 +45,7 @@ const login = command({
       await screen.flushErrors();
     } while (await started.askNext());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    const first = uses.includes("log")
-      ? "rollcall log <model-id> <file> --split <name>"
-      : "rollcall call read <call-id>";
-    const next = inProfile(uses.includes("inference") ? "rollcall models" : first, profile);
+    const next = inProfile(selectFirstCommand(uses), profile);
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
@@ -57,9 +54,15 @@ const login = command({
   },
 });
 
+const selectFirstCommand = (uses: readonly CredentialUse[]) => {
+  if (uses.includes("inference")) return "rollcall models";
+  return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
+};
+
 /** Tests a key. Warns if the answer is unclear. @param isSaved true if the key was saved after an earlier answer */
 const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
-  const [{ settings }, targets] = [started, started.findTargets()];
+  const { settings } = started;
+  const targets = started.findTargets();
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (failure === undefined) return state;
@@ -104,7 +107,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The results of a key's test (`check` in JSON), and their texts in tables. `unclear`: the reply shows no result. */
+/** The results of a key's test, as in JSON, with their texts in tables. `unclear`: the reply shows no result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
@@ -164,7 +167,7 @@ const status = command({
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {
-      const row = await credentialStatus(settings, use);
+      const row = await describeCredential(settings, use);
       const { state: check = null, failure } =
         shouldCheck && isUsable(row) ? await testCredential(context, settings, [use]) : {};
       firstFailure ??= failure;
@@ -176,9 +179,8 @@ const status = command({
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const missing = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
-      const isUrlMissing = rows.every(({ origin }) => origin === null);
-      const hint = isUrlMissing
-        ? `run \`${loginCommand(profile, undefined, exampleOption)}\` with the URL of the service`
+      const hint = rows.every(({ origin }) => origin === null)
+        ? `run \`${loginCommand(profile, undefined, exampleUrlOption)}\` with the URL of the service`
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no usable key in profile ${profile} (${missing})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
@@ -195,7 +197,7 @@ const unusableStates: Readonly<Record<string, string>> = { missing: "no key", el
 
 const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 
-const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
+const describeCredential = async (settings: config.Settings, use: CredentialUse) => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null };
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
@@ -210,6 +212,6 @@ const credentialStatus = async (settings: config.Settings, use: CredentialUse) =
 export const auth = command({
   words: "auth",
   about: "save, delete and show the keys of a profile",
-  examples: [`rollcall auth login ${exampleOption}`, "rollcall auth status"],
+  examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
   verbs: [login, logOut, status],
 });

@@ -1,9 +1,9 @@
-/** Asks for confirmation. */
+/** Asks for confirmation before an action. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine, canAsk } from "../settings/index.ts";
 
-/** Asks before an action, such as "delete the profile work", unless `yes` is true. @throws Failure `not-confirmed` */
+/** @param action such as "delete the profile work". @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Context,
   { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },

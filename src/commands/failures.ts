@@ -26,30 +26,26 @@ export const conversionInexact = (count: number, paths: readonly string[]) => {
 export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
-export const ledgerDiffers = (
-  facts: Verification["counts"] & Pick<Verification, "isInvalid">,
-  details: FailureDetails,
-) => {
-  const { read, logged, repeated, unknown, refused, isInvalid } = facts;
-  const missing = facts.not_sent + refused;
-  const counts = { "not logged": missing, unknown, "logged more than once": repeated };
+type LedgerDifference = Verification["counts"] & Pick<Verification, "isInvalid">;
+
+export const ledgerDiffers = (facts: LedgerDifference, details: FailureDetails) => {
+  const { read, logged, repeated, unknown, refused, not_sent } = facts;
+  const counts = { "not logged": not_sent + refused, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
-  let hint =
-    "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
-  if (missing > 0) {
-    const again = isInvalid
-      ? "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options"
-      : "if `rollcall log` had --local, --profile, --ledger, --split, --batch, --group-by or --where, verify with the same options. Otherwise run the same `rollcall log` command again to send these groups";
-    hint =
-      facts.not_sent === 0
-        ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
-        : again;
-  } else if (repeated > 0) {
-    hint =
-      "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
-  }
-  return new Failure("differs", "ledger-differs", message, { ...details, hint });
+  return new Failure("differs", "ledger-differs", message, { ...details, hint: selectLedgerHint(facts) });
+};
+
+const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDifference) => {
+  if (not_sent > 0 && isInvalid)
+    return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
+  if (not_sent > 0)
+    return "if `rollcall log` had --local, --profile, --ledger, --split, --batch, --group-by or --where, verify with the same options. Otherwise run the same `rollcall log` command again to send these groups";
+  if (refused > 0)
+    return "run the same `rollcall log` command again to see why the service refused a group, and fix that group";
+  if (repeated > 0)
+    return "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
+  return "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
 };
 
 export const resolutionMissing = () =>
@@ -57,9 +53,9 @@ export const resolutionMissing = () =>
     hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
   });
 
-/** @param ids the requests that cannot be resolved; `state` is undefined if no request has the id */
-export const noSuchRequest = (ids: readonly (readonly [id: string, state: string | undefined])[]) => {
-  const reasons = ids.map(([id, state]) =>
+/** @param unresolvable `state` is undefined if no request has the id */
+export const noSuchRequest = (unresolvable: readonly (readonly [id: string, state: string | undefined])[]) => {
+  const reasons = unresolvable.map(([id, state]) =>
     state ? `the outcome of ${id} is known (${state})` : `this destination has no request ${id}`,
   );
   const message = `nothing was changed: ${reasons.join(", ")}`;
@@ -67,15 +63,11 @@ export const noSuchRequest = (ids: readonly (readonly [id: string, state: string
   return new Failure("not_found", "no-such-request", message, { hint });
 };
 
-export const ledgerFilterMissing = () =>
-  new Failure(
-    "usage",
-    "ledger-filter-missing",
-    "no --model, --batch or --before given, so nothing was deleted from the ledger",
-    {
-      hint: "pass --model <id>, --batch <name> or --before 30d",
-    },
-  );
+export const ledgerFilterMissing = () => {
+  const message = "no --model, --batch or --before given, so nothing was deleted from the ledger";
+  const hint = "pass --model <id>, --batch <name> or --before 30d";
+  return new Failure("usage", "ledger-filter-missing", message, { hint });
+};
 
 export const ledgerLocationMissing = (isOptional: boolean) => {
   const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";
@@ -109,12 +101,12 @@ export const callsUnreadable = (
     cause: Failure;
     http: FailureDetails["http"];
     requested: number;
-    isStopped: boolean;
+    hasStopped: boolean;
   },
 ) => {
-  const { ids, cause, http, requested, isStopped } = facts;
+  const { ids, cause, http, requested, hasStopped } = facts;
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
-  const end = isStopped ? ", and rollcall requested no more calls" : "";
+  const end = hasStopped ? ", and rollcall requested no more calls" : "";
   const message = `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${cause.message})${end}`;
   const hint =
     code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
@@ -144,10 +136,11 @@ export const usageMissing = () =>
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 
-export const usageUnrecorded = (by: string) =>
-  new Failure("invalid_input", "usage-unrecorded", `${by} has no usage with prompt_tokens and completion_tokens`, {
-    hint: "pass --prompt-tokens and --completion-tokens instead",
-  });
+export const usageUnrecorded = (id: string) => {
+  const message = `the call ${id} has no usage with prompt_tokens and completion_tokens`;
+  const hint = "pass --prompt-tokens and --completion-tokens instead";
+  return new Failure("invalid_input", "usage-unrecorded", message, { hint });
+};
 
 export const lockMissing = (file: string) =>
   new Failure("invalid_input", "lock-missing", `lock file ${file} does not exist`, {
@@ -225,12 +218,11 @@ export const callPathMissing = ({ at, near, there }: MissingStep, ids: readonly 
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
-  const isInner = /[.[]/.test(at);
-  const hint = isInner
+  const isNested = /[.[]/.test(at);
+  const hint = isNested
     ? "omit --path to see the whole call"
     : "begin --path with a field of the call, such as inputs or output";
-  const details = didYouMean(near, hint);
-  return new Failure("not_found", "call-path-missing", message, details);
+  return new Failure("not_found", "call-path-missing", message, didYouMean(near, hint));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

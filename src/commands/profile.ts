@@ -54,10 +54,10 @@ const remove = command({
       throw profileBuiltIn("delete the profile", hint);
     }
     const { settings, keys } = saved.findProfile(context, name);
-    const parts: string[] = [];
-    if (settings.length > 0) parts.push(`its settings (${settings.join(", ")})`);
-    if (keys.length > 0) parts.push(`its keys (${keys.join(", ")})`);
-    const action = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
+    const contents: string[] = [];
+    if (settings.length > 0) contents.push(`its settings (${settings.join(", ")})`);
+    if (keys.length > 0) contents.push(`its keys (${keys.join(", ")})`);
+    const action = `delete the profile ${name}${contents.length === 0 ? "" : ` with ${contents.join(" and ")}`}`;
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);

@@ -38,8 +38,8 @@ const runService = async (context: Context, typed: ServeOptions) => {
   if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
-  let report = (problem: Problem): void => void earlyProblems.push(problem);
-  const warn = (problem: Problem) => report(problem);
+  let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
+  const warn = (problem: Problem) => printProblem(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
@@ -51,9 +51,9 @@ const runService = async (context: Context, typed: ServeOptions) => {
   screen.hideSecret(service.key);
   if (log === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
   else log("listening", { url: service.url });
-  report = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
-  for (const problem of earlyProblems) report(problem);
-  if (log === undefined) printUsage(context, service.keyFile, settings, clientUrl(service.url, typed));
+  printProblem = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
+  for (const problem of earlyProblems) printProblem(problem);
+  if (log === undefined) printClientSettings(context, service.keyFile, settings, toClientUrl(service.url, typed));
   await waitForAbort(host.signal);
   log?.("stopping");
   const answeredAll = await service.close();
@@ -61,11 +61,16 @@ const runService = async (context: Context, typed: ServeOptions) => {
   if (answeredAll) return;
   const reason: unknown = host.signal.reason;
   throw isFailure(reason, "interrupted")
-    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", hasAborted: true })
+    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", hasAbortedRequests: true })
     : reason;
 };
 
-const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string) => {
+const printClientSettings = (
+  { screen }: Context,
+  keyFile: string | undefined,
+  settings: ServiceSettings,
+  url: string,
+) => {
   const { dataDir, store, project } = settings;
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
@@ -78,12 +83,18 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   ]);
 };
 
+/** The loopback host of each address that stands for all addresses of the machine. */
+const loopbackHosts = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "[::1]"],
+]);
+
 /** Returns the URL for clients, with a host name that the service accepts. */
-const clientUrl = (url: string, { host, allowHost }: ServeOptions) => {
-  // `URL.port` is empty for port 80.
+const toClientUrl = (url: string, { host, allowHost }: ServeOptions) => {
   const { port, hostname } = new URL(url);
-  if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port || 80}`;
-  return `http://${isLoopback(host) ? hostname : (allowHost[0] ?? hostname)}:${port || 80}`;
+  const clientHost = loopbackHosts.get(host) ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname));
+  // `URL.port` is empty for port 80.
+  return `http://${clientHost}:${port || 80}`;
 };
 
 const openLog =
@@ -93,7 +104,7 @@ const openLog =
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
-  // `--project` is the project of a key here, not a setting.
+  // Here, `--project` is the project of a key, not the setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const serviceSettings = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
@@ -159,8 +170,8 @@ const listKeys = cli.command({
       return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
     if (listed.length === 0) context.screen.notice(`no keys in ${path}`);
-    const toText = ({ projects }: (typeof listed)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
-    const columns = { name: 0, projects: { rank: 0, text: toText }, uses: 0, created: 1, revoked: 0 };
+    const text = ({ projects }: (typeof listed)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
+    const columns = { name: 0, projects: { rank: 0, text }, uses: 0, created: 1, revoked: 0 };
     await printObjects(context.screen, { keys: listed }, { member: "keys", columns });
   },
 });
@@ -177,8 +188,8 @@ const revokeKey = cli.command({
     const { keys } = await openKeys(context, where);
     if (!(await keys.revoke(name, host.now()))) {
       const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-      const hint = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
-      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, hint);
+      const details = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
+      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, details);
     }
     screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });

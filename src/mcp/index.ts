@@ -28,8 +28,7 @@ const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
 /** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments` */
-export const validateArguments = (tool: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
-  const { name, inputSchema } = tool;
+export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
   throw invalidArguments({
@@ -48,7 +47,7 @@ type ServeOptions = Readonly<{
   notice: (sentence: string) => void;
 }>;
 
-/** Maximum bytes of a message. A call of a tool has a few hundred bytes. */
+/** A call of a tool has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -71,7 +70,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitizes each text here, where it is JSON. In the message, the text is a string.
+    // Each text is sanitized here, because in the message it is a string, not JSON.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
@@ -83,9 +82,9 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  const ended = new Promise<"stdin" | "cut off">((resolve, reject) => {
+  const ended = new Promise<"stdin ended" | "cut off">((resolve, reject) => {
     const { stdin, stdout, signal } = host;
-    stdin.once("end", () => resolve("stdin")).once("error", () => resolve("stdin"));
+    stdin.once("end", () => resolve("stdin ended")).once("error", () => resolve("stdin ended"));
     // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
     void waitForAbort(signal).then(() => resolve("cut off"));
@@ -95,8 +94,8 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     server.onclose = () => reject(tooLong);
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
-  if ((await ended) === "stdin") {
-    // Waits until the SDK has started the last tool, until all tools have ended, and until the SDK has written answers.
+  if ((await ended) === "stdin ended") {
+    // First the SDK starts the last tool, then all tools end, and then the SDK writes their answers.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

@@ -1,4 +1,4 @@
-/** The only folder that tools may read. No path or symbolic link leads out of the folder. */
+/** The only folder that tools may read. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
@@ -9,10 +9,10 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** Returns a function that opens a file by a path relative to the root, or by an absolute path below the root. */
-export const openRoot = (typed: string) => {
-  const folder = ignoreErrors(() => (statSync(typed).isDirectory() ? realpathSync(typed) : undefined));
-  if (folder === undefined) throw wrongValue("--root", typed, "a readable folder");
+/** Returns a function that opens files in the root folder. No path or symbolic link leads out of the folder. */
+export const openRoot = (root: string) => {
+  const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
+  if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
   /** @throws Failure `root-file-missing` */
   return (path: string) => {
     try {
@@ -42,14 +42,14 @@ const openInside = (folder: string, candidate: string) => {
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
-      /** The path to read. On Linux, it is the path of the descriptor, so that rollcall never reads a replacement. */
+      /** On Linux, the path of the descriptor, so that rollcall never reads a replaced file. */
       path,
       name,
       /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
       close(): void {
-        const now = path === real ? ignoreErrors(() => statSync(real, { bigint: true })) : facts;
+        const current = path === real ? ignoreErrors(() => statSync(real, { bigint: true })) : facts;
         closeSync(descriptor);
-        if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
+        if (current?.ino !== facts.ino || current.dev !== facts.dev) throw inputChanged(name);
       },
     };
   } catch (thrown) {

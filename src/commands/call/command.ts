@@ -51,7 +51,7 @@ export const call = command({
       args,
       options,
       examples,
-      run: async (context, typed) => await (await import("./run.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./run.ts")).readCalls(context, typed),
     }),
   ],
 });

@@ -20,7 +20,7 @@ interface SelectedCalls {
   readonly vendorPrefix: string;
 }
 
-/** Prints the selected calls. If some cannot be printed, returns the failure that ends the run. */
+/** Prints the selected calls. Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 const toNames = (id = "") => ({ id, name: id });
@@ -31,11 +31,12 @@ export const createCallFilter = (
 ): ((call: RawJson) => boolean) | undefined => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const [isOp, isModel] = [compilePattern(op ?? ""), compilePattern(model ?? "")];
+  const matchesOp = compilePattern(op ?? "");
+  const matchesModel = compilePattern(model ?? "");
   return (call) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
-    isOp(toNames(traced.findOperation(call))) &&
-    (model === undefined || traced.findModels(call, prefix).map(toNames).some(isModel));
+    matchesOp(toNames(traced.findOperation(call))) &&
+    (model === undefined || traced.findModels(call, prefix).map(toNames).some(matchesModel));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
@@ -63,12 +64,12 @@ const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallRe
   if (first === undefined) return;
   if (second !== undefined) throw contradiction(first, second, "choose one of them");
   if (summary) return;
-  const isLines = !list && as !== "markdown";
+  const printsLines = !list && as !== "markdown";
   const why = list ? "--list prints a table" : `${first} has its own format`;
   const hint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
-  if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
-  if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
-  const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  if (printsLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
+  if (printsLines && fields !== undefined) throw contradiction(first, "--fields", why);
+  const refusedFormats = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why, list ? hint : undefined);
 };
 
@@ -123,7 +124,10 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
 type ListedCall = ReturnType<typeof toListedCall>;
 
 const listColumns = {
-  ...{ id: 0, status: 0, op: 2, model: 3 },
+  id: 0,
+  status: 0,
+  op: 2,
+  model: 3,
   started_at: { rank: 4, heading: "started" },
   seconds: { rank: 5, heading: "s", align: "right" },
   exception: 1,

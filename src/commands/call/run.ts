@@ -20,51 +20,60 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
-const firstWaitMs = 1000;
-const waitGrowth = 1.5;
-const maxReadWaitMs = 15_000;
+/** With `--wait`, rollcall reads a running call again after pauses of this length. */
+const firstPauseMs = 1000;
+const pauseGrowth = 1.5;
+const maxPauseMs = 15_000;
 
 /** After this many consecutive failures, the run ends, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-export const run = async (context: Context, typed: CallReadOptions) => {
+export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;
   const typedIds = typed.callId.map((word) => word.trim());
   if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
-  const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
+  const project = settings.require("project");
+  const vendorPrefix = settings.require("vendor_prefix");
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const counts: Counts = { requested: 0, filteredOut: 0, failed: [], failedInARow: 0, isStopped: false, running: [] };
+  const state: ReadState = {
+    requested: 0,
+    filteredOut: 0,
+    failed: [],
+    failedInARow: 0,
+    hasStopped: false,
+    running: [],
+  };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
+  const showProgress = (detail = "") => progress.update(`reading calls: ${state.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined if the run stopped. */
-  const readEnded = async (id: string) => {
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
-      if (counts.isStopped) return undefined;
+  /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined after a stop. */
+  const readUntilEnded = async (id: string) => {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
+      if (state.hasStopped) return undefined;
       const result = await read(id);
-      counts.isStopped ||= "failure" in result && result.failure.details.http?.status === 401;
+      state.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
       showProgress(`, ${id} is still running`);
-      await host.sleep(Math.min(leftMs, waitMs), host.signal);
+      await host.sleep(Math.min(leftMs, pauseMs), host.signal);
     }
   };
   const readSelected = async function* () {
     const stop = new AbortController();
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-      const idsToRead = typed.summary ? distinctIds(ids) : ids;
-      for await (const result of Readable.from(idsToRead).map(readEnded, { concurrency })) {
+      const idsToRead = typed.summary ? skipRepeatedIds(ids) : ids;
+      for await (const result of Readable.from(idsToRead).map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
-        countResult(counts, result);
+        countResult(state, result);
         showProgress();
         if ("call" in result && isSelected?.(result.call) !== false) yield result;
-        else if ("call" in result) counts.filteredOut++;
+        else if ("call" in result) state.filteredOut++;
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -73,19 +82,19 @@ export const run = async (context: Context, typed: CallReadOptions) => {
     }
   };
   const totals = () => {
-    const missing = counts.failed.filter(({ failure }) => failure.code === "not_found").length;
-    return { requested: counts.requested, missing, filteredOut: isSelected && counts.filteredOut };
+    const missing = state.failed.filter(({ failure }) => failure.code === "not_found").length;
+    return { requested: state.requested, missing, filteredOut: isSelected && state.filteredOut };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, running } = counts;
+  const { requested, filteredOut, running } = state;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const readCount = requested - counts.failed.length;
+  const readCount = requested - state.failed.length;
   if (filteredOut > 0 && filteredOut === readCount)
     screen.notice(`the filters match 0 of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
-    ...toFailures(counts, project),
+    ...toFailures(state, project),
     ...(formFailure === undefined ? [] : [formFailure]),
     ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
@@ -100,15 +109,15 @@ export const run = async (context: Context, typed: CallReadOptions) => {
 const exceptionsNote =
   "; rollouts recorded as exceptions have no call (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
 
-/** Yields the typed ids and, for the first `-`, the ids on stdin. @throws `call-ids-unreadable`, the signal's reason */
+/** Yields the ids. The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
 async function* readCallIds(
   host: Host,
   { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },
-  stop: AbortSignal,
+  stopSignal: AbortSignal,
 ) {
   const input = async function* () {
     try {
-      const signal = AbortSignal.any([host.signal, stop]);
+      const signal = AbortSignal.any([host.signal, stopSignal]);
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
     } catch (thrown) {
       host.signal.throwIfAborted();
@@ -121,7 +130,7 @@ async function* readCallIds(
   }
 }
 
-async function* distinctIds(ids: AsyncIterable<string>) {
+async function* skipRepeatedIds(ids: AsyncIterable<string>) {
   const known = new Set<string>();
   for await (const id of ids) {
     if (!known.has(id)) yield id;
@@ -156,29 +165,29 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
 
 const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as const;
 
-type Counts = Record<"requested" | "filteredOut" | "failedInARow", number> & {
+type ReadState = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
   /** True if no more calls are read, because the service refused the key or many calls in a row failed. */
-  isStopped: boolean;
+  hasStopped: boolean;
 };
 
-const countResult = (counts: Counts, result: ReadResult) => {
-  counts.requested++;
-  if ("failure" in result) counts.failed.push(result);
-  else if (isRunning(result.call)) counts.running.push(result.id);
+const countResult = (state: ReadState, result: ReadResult) => {
+  state.requested++;
+  if ("failure" in result) state.failed.push(result);
+  else if (isRunning(result.call)) state.running.push(result.id);
   const isServiceFailure =
     "failure" in result && result.failure.code !== "not_found" && result.failure.kind !== "request-refused";
-  counts.failedInARow = isServiceFailure ? counts.failedInARow + 1 : 0;
-  counts.isStopped ||= counts.failedInARow >= maxFailedInARow;
+  state.failedInARow = isServiceFailure ? state.failedInARow + 1 : 0;
+  state.hasStopped ||= state.failedInARow >= maxFailedInARow;
 };
 
 /** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, project: string) => {
-  const failure = failed[0]?.failure;
-  const areAlike = failed.length === requested && failed.every((one) => one.failure.message === failure?.message);
-  if (failure !== undefined && areAlike && failedInARow < maxFailedInARow && failure.code !== "not_found")
-    return [failure];
+const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadState, project: string) => {
+  const cause = failed[0]?.failure;
+  const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
+  if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")
+    return [cause];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter((one) => one.failure.code === code);
     const [first] = ofCode;
@@ -186,6 +195,6 @@ const toFailures = ({ failed, requested, failedInARow, isStopped }: Counts, proj
     const ids = [...new Set(ofCode.map(({ id }) => id))];
     const http = ofCode.find((one) => one.failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
-    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, isStopped })];
+    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, hasStopped })];
   });
 };

@@ -8,14 +8,15 @@ type Row = catalogs.CatalogRow;
 /** One catalog, both (`all`), or the models that can be called, with their catalog entries (`priced`). */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
-/** @param now milliseconds since 1970; by default, no deprecation is marked */
+/** @param now milliseconds since 1970. By default, no deprecation is marked. */
 export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
   const [id, ...others] = fields.map((field): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
-    const tag = ({ catalogEntry: one }: Row) => one && tagDeprecation(catalogs.deprecationDay(one.entry), now);
+    const tag = ({ catalogEntry }: Row) =>
+      catalogEntry && tagDeprecation(catalogs.deprecationDay(catalogEntry.entry), now);
     return { ...column, tag };
   });
   if (id === undefined) return [];
@@ -45,8 +46,9 @@ const spellModelId = ({ model }: Row) => (model === undefined ? "" : readSpelled
 const warnDays = 30;
 
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
-  const [today, soon] = [catalogs.utcDay(now), catalogs.utcDay(now + warnDays * catalogs.dayMs)];
-  if (day === undefined || day === null || day > soon) return undefined;
+  const today = catalogs.utcDay(now);
+  const lastWarnedDay = catalogs.utcDay(now + warnDays * catalogs.dayMs);
+  if (day === undefined || day === null || day > lastWarnedDay) return undefined;
   if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
   return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
@@ -55,7 +57,7 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
 export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
 
-/** Returns the prices in `--sort` and `--max-price` that the interface does not name, so they need more columns. */
+/** Returns the prices in `--sort` and `--max-price` that have no column, because the interface does not name them. */
 export const listRequestedPrices = (typed: TypedFilter & TypedOrder): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];

@@ -69,6 +69,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
   });
 
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
+const bothCatalogsExamples = ["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"];
 
 export const catalog = cli.command({
   words: "catalog",
@@ -77,9 +78,7 @@ export const catalog = cli.command({
   verbs: [
     listCommand("analysis", "list the models in the catalog of the analysis provider", singleCatalogExamples),
     listCommand("router", "list the models in the catalog of the routing provider", singleCatalogExamples),
-    listCommand("all", "list the models of both catalogs", [
-      ...["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"],
-    ]),
+    listCommand("all", "list the models of both catalogs", bothCatalogsExamples),
     cli.command({
       words: "catalog show",
       about: "show all fields of one model",
@@ -108,7 +107,7 @@ export const catalog = cli.command({
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
         "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
       ],
-      run: async (context, typed) => await (await import("./cost.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./cost.ts")).showCosts(context, typed),
     }),
     cli.command({
       words: "catalog lock",

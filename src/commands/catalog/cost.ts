@@ -14,12 +14,12 @@ import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
 /** @throws Failure `models-missing` after the other models were printed */
-export const run = async (context: Context, typed: TypedCost) => {
+export const showCosts = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
-  const typedUsage = parseUsageOptions(typed);
+  const givenUsage = parseUsageOptions(typed);
   const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
-  const usage = { ...recorded, ...typedUsage };
+  const usage = { ...recorded, ...givenUsage };
   const { names, listed } = await source.readCatalogs(context, typed);
   source.checkFilterWords(typed, listed);
   const matches = catalogs.createMatcher(typed, host.now());
@@ -48,7 +48,8 @@ type CostRow = ReturnType<typeof toCostRow>;
 
 const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, today: string) => {
   const deprecation_date = catalogs.deprecationDay(entry) ?? null;
-  const [id, name] = [textOf(entry.id) ?? null, textOf(entry.name) ?? null];
+  const id = textOf(entry.id) ?? null;
+  const name = textOf(entry.name) ?? null;
   return { catalog, id, name, deprecation_date, ended: (deprecation_date ?? today) < today, ...cost, items };
 };
 
@@ -56,13 +57,13 @@ const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }
 const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
-  const stated = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
+  const given = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
   if (fromCall !== undefined && Object.values(counts).some((count) => count !== undefined))
     throw contradiction("--from-call", "numbers of tokens", "the call has its own numbers of tokens");
-  if (fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
+  if (fromCall === undefined && given.every(([, count]) => count === 0)) throw usageMissing();
   const wanted = "at most the value of --prompt-tokens, which includes the cached tokens";
   if (cached !== undefined && cached > (promptTokens ?? 0)) throw wrongValue("--cached", String(cached), wanted);
-  return Object.fromEntries(stated);
+  return Object.fromEntries(given);
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
@@ -73,7 +74,7 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], requested: 1, project });
   const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(call).toString()));
-  if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
+  if (usage === undefined) throw usageUnrecorded(id);
   return usage;
 };
 

@@ -34,14 +34,18 @@ export const diff = async (context: Context, typed: TypedDiff) => {
     throw contradiction("--since", "--until", "--until is before --since");
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
-  const valuesOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
-  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(valuesOf(from), valuesOf(to)) }));
+  const modelsOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
+  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(modelsOf(from), modelsOf(to)) }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );
   if (changes.length === 0) screen.notice("no differences");
-  const names = pairs.length === 1 && pairs[0] ? nameSides(...pairs[0]) : undefined;
-  const sides = compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models }));
+  const names = pairs.length === 1 && pairs[0] ? nameSides(pairs[0]) : undefined;
+  const sides = compared.map(({ from, to, models }) => ({
+    from: toSideDocument(from),
+    to: toSideDocument(to),
+    models,
+  }));
   const columns = changeColumns(screen.format === "table" ? names?.map(shortenName) : names, pairs.length > 1);
   await printObjects(screen, { compared: sides, changes }, { member: "changes", columns });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
@@ -67,7 +71,8 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
   const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
-    const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
+    const id = source.identifyCatalog(settings, name);
+    const folder = settings.dataFolder();
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);
     if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
@@ -84,12 +89,12 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   return pairs;
 };
 
-const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
+const toSideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
   return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
 };
 
 /** Returns the names of both catalogs or files, or their times if the names are equal. */
-const nameSides = (...sides: Pair) => {
+const nameSides = (sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
@@ -101,7 +106,7 @@ const shortenName = (name: string) => (name.length <= maxNameLength ? name : `â€
 
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
-/** @param names of the compared sides; undefined for several pairs */
+/** @param names the names of the two sides; undefined for several pairs */
 export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
   const [from = "", to = ""] = names ?? [];
   const changeText = ({ change }: ChangeRow) => {
@@ -135,9 +140,10 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
     return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
   if (change === "price") {
-    const [was, is] = [catalogs.parseAmount(from), catalogs.parseAmount(to)];
-    if (was === undefined || is === undefined || was.digits <= 0n || is.digits < 0n) return "";
-    return `${catalogs.formatPercentChange(was, is)}%`;
+    const before = catalogs.parseAmount(from);
+    const after = catalogs.parseAmount(to);
+    if (before === undefined || after === undefined || before.digits <= 0n || after.digits < 0n) return "";
+    return `${catalogs.formatPercentChange(before, after)}%`;
   }
   if (!isInteger(from) || !isInteger(to)) return "";
   return to < from ? String(to - from) : `+${to - from}`;

@@ -28,7 +28,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
   const prices = columnsOf.listRequestedPrices(typed);
-  const columnsWith = (names: readonly string[]) => columnsOf.rowColumns(of, names, host.now());
+  const columnsWith = (priceNames: readonly string[]) => columnsOf.rowColumns(of, priceNames, host.now());
   // Refuses unknown columns before anything is read.
   parseOrder(sort, columnsWith(prices));
   const settings = await effectiveSettings(context);
@@ -47,12 +47,16 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   const rows = sortRows(matching, order).slice(0, limit);
   const [single] = of === "all" || of === "priced" ? [] : read;
   const counts = { of: allRows.length, matching: matching.length, shown: rows.length };
-  const texts = { noun: single ? "models" : "entries", emptyText: emptyTexts[of] };
-  noteSelection(screen, { ...counts, ...texts, pattern: catalogs.hasFilters(typed) ? undefined : pattern });
+  noteSelection(screen, {
+    ...counts,
+    noun: single ? "models" : "entries",
+    emptyText: emptyTexts[of],
+    pattern: catalogs.hasFilters(typed) ? undefined : pattern,
+  });
   const shownPositions = rows.flatMap(({ catalogEntry: one }) => one?.position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
-  const shown = rankColumns(columns, order, catalogs.filteredColumns(typed));
-  await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
+  const ranked = rankColumns(columns, order, catalogs.filteredColumns(typed));
+  await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
 };
 
 /** @throws Failure `model-not-listed` */
@@ -74,7 +78,7 @@ export const showModel = async (context: Context, typed: TypedShow) => {
     const title = `${catalog} catalog, ${provider}`;
     const entries = found.filter((one) => one.catalog === catalog);
     if (entries.length === 0) return [{ title, block: "not listed" }];
-    return entries.flatMap((entry) => entrySections(entry, title, host.now()));
+    return entries.flatMap((entry) => toSections(entry, title, host.now()));
   });
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
@@ -82,30 +86,34 @@ export const showModel = async (context: Context, typed: TypedShow) => {
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry) =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-const entrySections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+const toSections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
   const { entry, raw } = catalogEntry;
   const spelled = readSpelledObject(raw);
-  const extra = listExtraPrices(catalogEntry);
+  const extraPrices = listExtraPrices(catalogEntry);
   const isNested = (name: string) => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
-  const prices = extra.filter((name) => !isNested(name));
-  const columns = columnsOf.rowColumns(catalogEntry.catalog, prices, now);
+  const plainPrices = extraPrices.filter((name) => !isNested(name));
+  const columns = columnsOf.rowColumns(catalogEntry.catalog, plainPrices, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
-    const word = tagOf?.({ catalogEntry });
+    const tag = tagOf?.({ catalogEntry });
     const text = cell({ catalogEntry }, () => spelled.text(name));
     const label = heading.replace("\n", " ");
-    return word === undefined ? { label, text } : { label, text: `${text} ${word.text}`, tone: word.tone };
+    return tag === undefined ? { label, text } : { label, text: `${text} ${tag.text}`, tone: tag.tone };
   });
   const shown = new Set(columns.map(({ name }) => name));
   const otherKeys = spelled.keys.filter((key) => {
     if (key === "pricing") return entry.pricing !== null && !isObject(entry.pricing);
     return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
   });
-  const nested = extra.filter(isNested).map((name) => `pricing.${name}`);
-  const rest = [...nested, ...otherKeys].map((key) => ({ label: key, text: spelled.json(key) }));
-  return [{ title, lines }, ...(rest.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: rest }])];
+  const nestedPrices = extraPrices.filter(isNested).map((name) => `pricing.${name}`);
+  const otherLines = [...nestedPrices, ...otherKeys].map((key) => ({ label: key, text: spelled.json(key) }));
+  if (otherLines.length === 0) return [{ title, lines }];
+  return [
+    { title, lines },
+    { title: "other", level: 2, lines: otherLines },
+  ];
 };
 
-/** True if a data center has more than a valid country, so the column of countries does not show everything. */
+/** True if the column of countries does not show everything about the data centers. */
 const hasMoreThanCountry = (datacenters: unknown) =>
   datacenters !== null &&
   !catalogs

@@ -14,7 +14,7 @@ import { formatFactName } from "./columns.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
-/** @throws Failure `models-missing`, or as `writeLock`; nothing was written then */
+/** @throws Failure `models-missing`, before anything is written */
 export const lock = async (context: Context, typed: TypedLock) => {
   const { screen } = context;
   const { file } = typed;
@@ -61,25 +61,25 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
   const { read } = await source.readCatalogs(context, typed, { names });
   const served = new Map(read.map(({ catalog, models }) => [catalog, models.entries.map(({ value }) => value)]));
-  const found = catalogs
+  const differences = catalogs
     .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one): catalogs.LockDifference => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
-  const problems = found.map(({ problem }) => problem);
+  const problems = differences.map(({ problem }) => problem);
   for (const report of reports)
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
-  const errors = found.filter(({ problem }) => problem.severity === "error");
+  const errors = differences.filter(({ problem }) => problem.severity === "error");
   const replacements = [...new Map(errors.map((one) => [one.locked, one])).values()].map(
     ({ locked: { catalog, id }, replacement = null }) => ({ catalog, id, replacement }),
   );
-  // A report without a file is printed instead of the result.
+  // A report without a file goes to stdout instead of the result.
   if (reports.every((report) => report.file !== undefined)) {
     const models = locked.models.length;
-    if (found.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
+    if (differences.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
     const status = errors.length > 0 ? "differs" : "verified";
     const document = { status, file, models, problems: problems.map(toProblemDocument), replacements };
     const wire = { bytes: Buffer.from(JSON.stringify(document)), member: "problems" };
-    await printList(screen, { columns: keyColumns(factColumns), rows: found, wire });
+    await printList(screen, { columns: keyColumns(differenceColumns), rows: differences, wire });
   }
   if (errors.length === 0) return;
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
@@ -88,12 +88,12 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   throw lockDiffers({ file, rules, isAcceptable, replacements }, details);
 };
 
-export const factColumns: KeyColumns<catalogs.LockDifference> = {
+export const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
   field: { heading: "field", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
   locked: { rank: 0, text: ({ regression }) => regression.locked },
-  now: { rank: 0, text: ({ regression }) => regression.now },
+  now: { rank: 0, text: ({ regression }) => regression.current },
   severity: { rank: 3, text: ({ problem }) => problem.severity },
   replacement: { rank: 1, text: ({ replacement }) => replacement?.id },
   replacement_price: {

@@ -13,7 +13,7 @@ import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
 
-/** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. @throws as `readCatalog` */
+/** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -39,20 +39,20 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
 };
 
 /** @throws Failure `setting-missing` */
-export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
+export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
   const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog and its time from the cache or the service. Caches a new reply. @throws `catalog-not-cached` */
+/** Reads a catalog from the cache or the service, and caches a new reply. @throws Failure `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
 ) => {
   const { screen, host } = context;
-  const id = catalogIdOf(settings, catalog);
+  const id = identifyCatalog(settings, catalog);
   const folder = settings.dataFolder();
   const canUseCache = folder !== undefined && (offline || maxAgeMs !== undefined);
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
@@ -81,7 +81,7 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
     : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
 };
 
-/** Formats a time as `2026-10-01 12:00 UTC`. */
+/** Formats a time like `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */
@@ -95,13 +95,13 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catal
 
 type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
-/** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
+/** Selects entries by ids or globs, or all entries without names. A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
-    const matches = isGlob ? catalogs.compilePattern(text) : undefined;
-    const isNamed = (id: string) => id === text || matches?.({ id, name: "" }) === true;
+    const matchesGlob = isGlob ? catalogs.compilePattern(text) : undefined;
+    const isNamed = (id: string) => id === text || matchesGlob?.({ id, name: "" }) === true;
     return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
   const selected = new Set(names.length === 0 ? listed : entriesByName.flat());

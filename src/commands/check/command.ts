@@ -2,7 +2,7 @@
 import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted") };
+const args = { file: inputs.trajectoryFiles };
 const options = {
   split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,

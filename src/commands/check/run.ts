@@ -6,9 +6,10 @@ import { collectDistributions, type Dataset, reportSplitLeaks } from "../../grou
 import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
+import { formatUnreadable, printFacts, toFacts } from "../inputs/facts.ts";
 import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
-import { closeAtEnd, formatUnreadable, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
@@ -17,7 +18,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: Counts = []) => {
+  const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: RuleCounts = []) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
     const names = new Set(sources.map(({ name }) => name));
@@ -32,14 +33,14 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // If every input or any file of --against is unreadable, the reports have only the unreadable inputs.
+      // If reading fails, the reports contain only the unreadable inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;
     });
   };
   const dataset = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (against.length > 0) {
     const otherSplit = await read({ files: against });
@@ -53,25 +54,27 @@ export const check = async (context: Context, typed: CheckOptions) => {
   if (result.failure !== undefined) throw result.failure;
 };
 
-type Counts = Dataset["problems"]["counts"];
+type RuleCounts = Dataset["problems"]["counts"];
 
 /** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
-const foldWarnings = async (problems: readonly Problem[], counts: Counts) => {
-  const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
-  const { shown } = await selectProblems([], { problems: warnings ?? [], counts });
-  return [...(errors ?? []), ...shown];
+const foldWarnings = async (problems: readonly Problem[], counts: RuleCounts) => {
+  const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
+  return [...problems.filter((problem) => !isWarning(problem)), ...shown];
 };
 
+const isWarning = ({ severity }: Problem) => severity === "warning";
+
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
-  const { status, split, groups, trajectories, unreadable, metrics, problems, omittedProblemCount } = result;
+  const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
+  const { filteredOut: not_chosen, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
-      ...{ status, split: split ?? null, groups, trajectories, metrics },
+      ...{ status, split, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
-      ...(unreadable === 0 ? {} : { unreadable_lines: unreadable }),
-      not_chosen: result.filteredOut,
-      ...(omittedProblemCount === 0 ? {} : { problems_left_out: omittedProblemCount }),
-      warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
+      unreadable_lines: unreadable === 0 ? undefined : unreadable,
+      not_chosen,
+      problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
+      warnings: problems.filter(isWarning).map(toProblemDocument),
     } satisfies CheckDocument);
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;

@@ -35,14 +35,15 @@ export const printCandidates = async (
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The typed words. `format` returns a candidate's output; undefined if the candidate does not continue `current`. */
+/** The word at the cursor, and the words before it. */
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
-  readonly format: (word: Candidate) => string | undefined;
+  /** Returns a line of the output; undefined if the candidate does not continue `current`. */
+  readonly format: (candidate: Candidate) => string | undefined;
 }
 
-/** bash replaces only the part after its last word break (`=`, `:`), so `format` omits the text before this break. */
+/** bash replaces only the text after its last word break (`=`, `:`), so `format` omits the text before the break. */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
@@ -82,9 +83,10 @@ const findCandidates = async (
 ): Promise<Candidates> => {
   const { command, ancestors, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
-  const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
+  const words = [...operands, ...unknown.filter((word) => !word.startsWith("-"))];
+  const typedOperands = words.filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
-    const parsed = { command, given, operands: taken };
+    const parsed = { command, given, operands: typedOperands };
     const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
@@ -102,11 +104,11 @@ const findCandidates = async (
       return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];
     });
   }
-  if (taken.length === 0 && command.verbs.length > 0) {
+  if (typedOperands.length === 0 && command.verbs.length > 0) {
     const verbs = command.verbs.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
     return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
   }
   const args = Object.entries(command.args);
-  const [name, kind] = args[taken.length] ?? args.filter((arg) => arg[1].repeatable).at(-1) ?? [];
+  const [name, kind] = args[typedOperands.length] ?? args.findLast((arg) => arg[1].repeatable) ?? [];
   return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
 };

@@ -4,7 +4,7 @@ import { listSavedModelIds, lockRules, modelFields, usualWords } from "../../cat
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
-import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
+import { findDataFolder, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
@@ -46,7 +46,7 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values 
   return names.filter((name) => !taken.has(name)).map((name) => list + name);
 };
 
-const settingNames = settings.map((name) => ({ text: name, about: settingTable[name].about }));
+const settings = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
 const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "profile");
 
 const sources: Readonly<Record<string, Source>> = {
@@ -56,11 +56,11 @@ const sources: Readonly<Record<string, Source>> = {
   "--project": savedOrUsual("project"),
   "--sort": async (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    const names = await columnNames(request);
+    const names = await listColumnNames(request);
     const signed = names.map((name) => sign + name);
     return suggestNext(signed, request);
   },
-  "--fields": async (request) => suggestNext(await columnNames(request), request),
+  "--fields": async (request) => suggestNext(await listColumnNames(request), request),
   "--allow": async ({ parsed: { command } }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
@@ -73,25 +73,25 @@ const sources: Readonly<Record<string, Source>> = {
   },
   "schema <command>": async ({ parsed: { operands } }) => {
     const { outputs } = await import("../schema/outputs.ts");
-    const begun = [...operands, ""].join(" ");
-    const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
-    return [...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))];
+    const prefix = [...operands, ""].join(" ");
+    const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(prefix));
+    return [...new Set(names.map((name) => name.slice(prefix.length).split(" ")[0] ?? ""))];
   },
-  "config get <name>": settingNames,
-  "config set <name>": settingNames,
-  "config unset <name>": settingNames,
+  "config get <name>": settings,
+  "config set <name>": settings,
+  "config unset <name>": settings,
   "profile use <name>": savedProfiles,
   "profile delete <name>": savedProfiles,
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async ({ name: option, parsed }: ValueRequest) => {
+const listColumnNames = async ({ name: option, parsed }: ValueRequest) => {
   const { given } = parsed;
   const { words } = parsed.command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
   if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
-  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).factColumns);
+  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).differenceColumns);
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isJoined = words === "catalog all" || words === "catalog show";
   const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");

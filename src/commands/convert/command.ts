@@ -1,21 +1,21 @@
 /** `rollcall convert`: converts other tools' rollouts to groups of trajectories. */
-import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
-import { formatOptions, groupByOption, outputFile, selectionOptions, strictnessOptions } from "../inputs/options.ts";
+import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
+import * as inputs from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
+const args = { file: inputs.rolloutFiles };
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
-  receipt: outputFile("write a JSON report of the conversion: the counts of values carried over, changed or left out"),
+  receipt: inputs.receiptOption,
   exact: flag("fail if a value of the input would be left out"),
-  "group-by": groupByOption,
+  "group-by": inputs.groupByOption,
   "on-invalid": choice(
     "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",
     ["stop", "skip"],
   ),
-  rejects: outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
-  ...selectionOptions,
-  ...formatOptions,
-  ...strictnessOptions,
+  rejects: inputs.rejectsOption,
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
+  ...inputs.strictnessOptions,
 };
 
 export type ConvertOptions = Values<typeof args & typeof options>;

@@ -10,9 +10,10 @@ import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
+import { printFacts, toFacts } from "../inputs/facts.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
@@ -20,16 +21,17 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const { screen, host } = context;
   const { out, rejects } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
-  if (out === "-" && screen.isForProgram)
+  const writesToStdout = out === "-";
+  if (writesToStdout && screen.isForProgram)
     throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to stdout");
-  if (out === "-" && host.terminal.stdout)
+  if (writesToStdout && host.terminal.stdout)
     throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
   checkOutputFiles(typed, ["--out ", out]);
-  if (out !== "-") requireUnusedFile(out);
+  if (!writesToStdout) requireUnusedFile(out);
   const settings = await effectiveSettings(context);
   const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
   await printWarnings(context, dataset, typed, problems);
@@ -42,13 +44,20 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const redact = screen.safe.verbatimJson;
   const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
   const lines = readGroupLines(dataset);
-  if (out !== "-") await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
+  if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
-    const files = { out, rejects_file: rejectsFile };
     await printDocument(screen, {
-      ...{ status: "converted", format, groups, trajectories, ...files, leaves, left_out, not_chosen },
+      status: "converted",
+      format,
+      groups,
+      trajectories,
+      out,
+      rejects_file: rejectsFile,
+      leaves,
+      left_out,
+      not_chosen,
     } satisfies ConvertDocument);
   } else {
     if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
@@ -59,7 +68,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
       rejects: rejectsFile,
       "written to": out,
     });
-    if (out !== "-") await printFacts(screen, { facts });
+    if (!writesToStdout) await printFacts(screen, { facts });
   }
   if (rejectsFile === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;

@@ -30,7 +30,7 @@ type CheckContext = Readonly<{
   silenceMs: number;
 }>;
 
-type PendingResults = Promise<readonly Finding[]>;
+type PendingFindings = Promise<readonly Finding[]>;
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
 const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });
@@ -59,17 +59,17 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   return error(check, "internal", `internal error: ${text}`, "report this message and the command line", facts);
 };
 
-export const checkSettings = async ({ context }: CheckContext): PendingResults => {
+export const checkSettings = async ({ context }: CheckContext): PendingFindings => {
   const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
     // A command line may contain secrets, so only the program is shown.
-    const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
-    return [name, { value: shown, source, from }];
+    const shownValue = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
+    return [name, { value: shownValue, source, from }];
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
-  // Defaults are not checked. A default is invalid only if the setting that it derives from is invalid.
+  // A default is invalid only if the setting that it derives from is invalid.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
@@ -85,7 +85,7 @@ export const checkSettings = async ({ context }: CheckContext): PendingResults =
   return found;
 };
 
-export const checkCredentials = async (checkContext: CheckContext): PendingResults => {
+export const checkCredentials = async (checkContext: CheckContext): PendingFindings => {
   const { settings } = checkContext;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
@@ -128,7 +128,7 @@ const checkCredential = async (
 };
 
 /** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
-export const checkUrls = async (checkContext: CheckContext, credentials: PendingResults): PendingResults => {
+export const checkUrls = async (checkContext: CheckContext, credentials: PendingFindings): PendingFindings => {
   const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
   if (settings.local) return [skipped("addresses", "the local service is built in")];
@@ -153,9 +153,10 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Pending
 const checkUrl = async (
   { context: { host }, silenceMs }: CheckContext,
   [address, kind]: readonly [string, EndpointHost],
-  credentials: PendingResults,
+  credentials: PendingFindings,
 ): Promise<Finding> => {
-  const [check, setting] = [`address ${kind}`, config.urlSettingName(kind)];
+  const check = `address ${kind}`;
+  const setting = config.urlSettingName(kind);
   try {
     const { probeUrl } = await loadDownloads();
     const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, silenceMs });
@@ -175,7 +176,7 @@ const checkUrl = async (
   }
 };
 
-export const checkLedger = async ({ context: { host }, settings }: CheckContext): PendingResults => {
+export const checkLedger = async ({ context: { host }, settings }: CheckContext): PendingFindings => {
   const file = config.findLedgerFile(host);
   const location = (await settings?.ledgerLocation()) ?? (file === undefined ? undefined : { path: file });
   if (location === undefined) {
@@ -194,22 +195,22 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     return [error("ledger", "storage", `none yet, and rollcall cannot create ${path}`, fix, { path })];
   }
-  if (examined === undefined) return [ledgerFinding(`${path} answers`, found, { path })];
+  if (examined === undefined) return [toLedgerFinding(`${path} answers`, found, { path })];
   const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
   const modes = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages } = examined;
   const facts = { path, bytes, version };
-  if (damages !== undefined && damages.length > 0) return [damagedFinding("ledger", damages, facts), ...modes];
+  if (damages !== undefined && damages.length > 0) return [toDamageFinding("ledger", damages, facts), ...modes];
   if (bytes === 0) return [ok("ledger", `${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
-  return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
+  return [toLedgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
-/** In these states, requests are counted, not groups, because another request may have logged the groups. */
+/** In these states, another request may have logged the groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
-const ledgerFinding = (
+const toLedgerFinding = (
   state: string,
   { counts, writers }: { counts: EntryCounts; writers: number },
   ledgerFacts: Facts,
@@ -230,14 +231,14 @@ const ledgerFinding = (
   return warning("ledger", message, fix, facts);
 };
 
-const damagedFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
+const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
   const { path } = facts;
   const command = formatCommandLine(["mv", path, `${path}.damaged`]);
   const fix = `restore a backup, or move the file away (\`${command}\`) to start with an empty ${check}`;
   return error(check, "storage", `${path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
-export const checkStore = async ({ context, settings }: CheckContext): PendingResults => {
+export const checkStore = async ({ context, settings }: CheckContext): PendingFindings => {
   const check = "local store";
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
@@ -249,6 +250,6 @@ export const checkStore = async ({ context, settings }: CheckContext): PendingRe
   if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;
   const facts = { path, bytes, version, calls: calls ?? null };
-  if (damages.length > 0) return [damagedFinding(check, damages, facts)];
+  if (damages.length > 0) return [toDamageFinding(check, damages, facts)];
   return [ok(check, `${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
 };

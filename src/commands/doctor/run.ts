@@ -17,7 +17,7 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
-    await print(given, findings);
+    await printFindings(given, findings);
     const failure = toWorstFailure(findings);
     if (failure !== undefined) throw failure;
   });
@@ -56,7 +56,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   return (await Promise.all(results)).flat();
 };
 
-const print = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
+const printFindings = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };
@@ -76,14 +76,13 @@ const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
   return { label: `${mark} ${check}`, text, tone, kind: "sentence" };
 };
 
-/** The codes of findings, the most serious first. */
-const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
+const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
 const toWorstFailure = (findings: readonly checks.Finding[]) => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;
-  const code = codesBySeverity.find((each) => errors.some((one) => one.code === each));
+  const code = codesFromMostSerious.find((each) => errors.some((one) => one.code === each));
   if (code === undefined) return defect(first.message);
   const names = [...new Set(errors.map(({ check }) => check))].join(", ");
   const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;

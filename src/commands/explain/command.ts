@@ -33,20 +33,20 @@ export const explain = command({
       await printObjects(screen, { topics: await describeTopics(found) }, { member: "topics", columns });
     } else if (screen.isForProgram) {
       const described = await describeTopics(found);
-      const explained = described.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
+      const explained = described.map(async (topic) => ({ ...topic, example: await renderExample(context, topic) }));
       await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
     } else {
-      const sections = await Promise.all(found.map(async (topic) => await topicSections(context, topic)));
+      const sections = await Promise.all(found.map(async (topic) => await toSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
     }
   },
 });
 
-/** Returns the example of a rule as a terminal shows it; null for a code. @param indent columns */
-const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
+/** Renders the example of a rule as for a terminal; null for a code. @param indent columns */
+const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
 
-const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+const toSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
   const { name: title, about, code, exit_codes, severity } = topic;
   const { warningRules } = await import("../../check/index.ts");
   const lines: Line[] = [];
@@ -57,6 +57,6 @@ const topicSections = async (context: Context, topic: Topic): Promise<readonly S
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });
   if (about !== undefined) lines.push({ label: severity === null ? "when" : "why", text: about });
-  const block = await exampleText(context, topic, 2);
+  const block = await renderExample(context, topic, 2);
   return [{ title, lines }, ...(block === null ? [] : [{ title: "Example", block }])];
 };

@@ -8,7 +8,7 @@ import { memoryBytes, type Source } from "../../input/index.ts";
 import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule. JSON lists of topics lack `example`, because it is a function. */
+/** A code or a rule. JSON omits `example`, because it is a function. */
 export type Topic = Readonly<{
   name: string;
   kind: "code" | "rule";
@@ -88,7 +88,7 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-const importTopic = (why: string, [key, value]: readonly [string, string], local = false): Topic => {
+const importTopic = (why: string, key: string, value: string, local = false): Topic => {
   const problem = findSettingProblem(key, value, { local, windows: false });
   if (problem === undefined) throw new Error(`nothing is wrong with ${key}`);
   return ruleTopic(problem.rule, problem.severity, why, () => ({ file: "team.json", line: 3, column: 3, ...problem }));
@@ -105,10 +105,10 @@ const otherTopics: readonly Topic[] = [
   ruleTopic("insecure-permissions", "warning", looseModeWhy, () =>
     makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ),
-  importTopic("The setting does not accept this saved or imported value.", ["project", "alpha"]),
-  importTopic("This version of rollcall does not have the imported setting.", ["base_urk", "https://train.example"]),
-  importTopic(builtInWhy, ["base_url", "https://train.example"], true),
-  importTopic(secretWhy, ["api_key", "k"]),
+  importTopic("The setting does not accept this saved or imported value.", "project", "alpha"),
+  importTopic("This version of rollcall does not have the imported setting.", "base_urk", "https://train.example"),
+  importTopic(builtInWhy, "base_url", "https://train.example", true),
+  importTopic(secretWhy, "api_key", "k"),
   ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>
     (await import("../auth.ts")).unansweredKeyProblem("https://train.example", "default"),
   ),

@@ -30,7 +30,7 @@ interface TypedOutputs extends Pick<InputOptions, "file" | "onInvalid"> {
   readonly onRefused?: "stop" | "skip" | undefined;
 }
 
-/** Refuses a file that is used twice, and an existing receipt. @throws `conflicting-options`, `output-exists` */
+/** Refuses an output that is another output or an input, and an existing receipt. @throws Failure */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
@@ -42,11 +42,10 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
   if (receipt !== undefined) requireUnusedFile(receipt);
 };
 
-/** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
-const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
+const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
   const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
-  const compared = written.length === 0 ? [] : inputs;
-  const uses = new Map(compared.map((file) => [identifyFile(file), `the input ${file}`]));
+  if (written.length === 0) return;
+  const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
   for (const { text, file } of written) {
     const identity = identifyFile(file);
     if (identity === undefined) continue;
@@ -57,7 +56,7 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
 };
 
 export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
-  const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
+  const pieces = composeReceipt(dataset, screen.safe.verbatimJson);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
@@ -80,7 +79,7 @@ function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
   }
 }
 
-function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield `${document.slice(0, -"\n}".length)},\n  "records": [`;

@@ -55,6 +55,16 @@ export const outputFile = (about: string) =>
     return word;
   });
 
+export const receiptOption = outputFile(
+  "write a JSON report of the conversion: the counts of values carried over, changed or left out",
+);
+export const rejectsOption = outputFile(
+  "file for rejected groups (default: the name of the first input plus .rejected)",
+);
+export const trajectoryFiles = cli.repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted");
+export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts; stdin if - or omitted");
+export const ledgerOption = cli.text("ledger file, or postgres://…", "file");
+
 const parseReport = (word: string, option: string): ReportRequest => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);

@@ -16,7 +16,7 @@ const maxShownPerRule = 3;
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
-const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
+const selectExcerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
 
 export const printWarnings = async (
   { screen }: Context,
@@ -26,15 +26,15 @@ export const printWarnings = async (
 ) => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
-  const { shown, hidden } = await selectProblems(excerptSources(screen, sources), selection);
+  const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
   if (hidden.size === 0) return;
   const rules = Array.from(hidden, ([rule, count]) => `${count} ${rule}`).join(", ");
   const [first] = sources;
   const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
-  const words = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
-  const others = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(words)}${others}\``);
+  const command = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
+  const otherFiles = sources.flatMap(filesOf).length > 1 ? " …" : "";
+  screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(command)}${otherFiles}\``);
 };
 
 /** Reduces a failure's problems to those that people see. `counts` includes problems that the failure lacks. */
@@ -47,7 +47,7 @@ export const withExcerpts = async (
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
-  const { shown } = await selectProblems(excerptSources(screen, sources), { problems, counts, max: maxProblems });
+  const { shown } = await selectProblems(selectExcerptSources(screen, sources), { problems, counts, max: maxProblems });
   return thrown.withDetails({ problems: shown });
 };
 
@@ -55,28 +55,15 @@ export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
-  const kinds = new Map<string, ProblemKind>();
-  /** Number of kinds of warnings, by rule. */
-  const kindCounts = new Map<string, number>();
+  const kinds = foldProblems(problems);
+  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
+  const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
   /** Number of counted problems that are not in `problems`, by rule. They are added to the rule's first kind. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
-  for (const problem of problems) {
-    const { rule, severity } = problem;
-    uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
-    const rank = severity === "error" ? 0 : (kindCounts.get(rule) ?? 0);
-    const ownKey = foldingKey(problem);
-    // The last kind of a rule collects all further warnings, whatever their messages.
-    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { first: problem, others: [], rank });
-    else kind.others.push(problem);
-    if (kind === undefined && severity === "warning") kindCounts.set(rule, rank + 1);
-  }
-  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
-  const chosen = new Set([...kinds.values()].sort((a, b) => a.rank - b.rank).slice(0, max));
+  for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];
   const hidden = new Map<string, number>();
-  for (const kind of kinds.values()) {
+  for (const kind of kinds) {
     const { first, others } = kind;
     const { rule } = first;
     const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
@@ -94,8 +81,27 @@ export const selectProblems = async (
 /** Problems that are displayed as one: the first problem, with the number and positions of the others. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
+const foldProblems = (problems: readonly Problem[]) => {
+  const kinds = new Map<string, ProblemKind>();
+  const warningKindCounts = new Map<string, number>();
+  for (const problem of problems) {
+    const { rule, severity } = problem;
+    const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
+    const ownKey = toFoldingKey(problem);
+    // The last kind of a rule collects all further warnings, whatever their messages.
+    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
+    const kind = kinds.get(key);
+    if (kind !== undefined) kind.others.push(problem);
+    else {
+      kinds.set(key, { first: problem, others: [], rank });
+      if (severity === "warning") warningKindCounts.set(rule, rank + 1);
+    }
+  }
+  return [...kinds.values()];
+};
+
 /** Problems with equal keys are displayed as one. The key of a warning about a whole group or line is its rule. */
-const foldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
+const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
@@ -118,17 +124,18 @@ const windowBytes = 6 * 1024;
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
   const bytes = getRuleSubject(rule) === "whole" ? undefined : findText(sources, file);
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
-  const first = Math.max(0, offset - windowBytes);
-  const length = Math.min(bytes.size, offset + windowBytes) - first;
+  const windowStart = Math.max(0, offset - windowBytes);
+  const length = Math.min(bytes.size, offset + windowBytes) - windowStart;
   // The file may be shorter by now.
-  const window = await readRange(bytes, { start: first, length }).catch(() => undefined);
+  const window = await readRange(bytes, { start: windowStart, length }).catch(() => undefined);
   if (window === undefined) return undefined;
-  const at = offset - first;
+  const at = offset - windowStart;
   const start = at === 0 ? 0 : window.lastIndexOf(newline, at - 1) + 1;
   const end = endOfLine(window, at);
-  const isCutBefore = start === 0 && first > 0;
-  const isCutAfter = end === window.length && first + length < bytes.size;
-  const [before, after] = [window.toString("utf8", start, at), window.toString("utf8", at, end)];
+  const isCutBefore = start === 0 && windowStart > 0;
+  const isCutAfter = end === window.length && windowStart + length < bytes.size;
+  const before = window.toString("utf8", start, at);
+  const after = window.toString("utf8", at, end);
   // A window can begin and end inside a character.
   const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
   const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;

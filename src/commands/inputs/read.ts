@@ -3,17 +3,14 @@
 import { parseStrictness } from "../../check/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { roundForDisplay } from "../../decimal.ts";
 import { contradiction, wrongValue } from "../../failures.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import type { RemoteAccess } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, printPage, resolveField, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { keyColumns, printObjects } from "../lists/object-list.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
@@ -34,8 +31,8 @@ export const readInputs = async (
   const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
     onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
     onFetched: ({ bytes, of }) => {
-      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
-      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
+      const text = `fetching, ${Math.floor(bytes / 1e6)} MB`;
+      update(of === undefined ? text : formatPercent("fetching", bytes, Math.max(1, of)));
     },
   };
   return await readSelected(context, { ...callbacks, ...request }).finally(stop);
@@ -73,8 +70,9 @@ const readSelected = async (
     const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
-      const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
-      screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
+      const completeGroups = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
+      const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
+      screen.notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
     }
     return filtered;
   } catch (thrown) {
@@ -87,7 +85,7 @@ export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Closes a dataset at the end of the run. If the run fails, its problems get excerpts of the sources. */
-export const closeAtEnd = (context: Context, dataset: Dataset) => {
+export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);
 };
@@ -109,7 +107,10 @@ const parseFormatOptions = async (
   if (messagesFrom !== undefined && from !== chatFormat)
     throw contradiction("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
   return {
-    ...{ from, hasReceipt, allowsLossy: typed.lossy, keepsHistories: typed.histories },
+    from,
+    hasReceipt,
+    allowsLossy: typed.lossy,
+    keepsHistories: typed.histories,
     messagesFrom: parsePath(messagesFrom),
     rewardFrom: parsePath(rewardFrom),
     groupBy: typed.groupBy,
@@ -127,10 +128,11 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
-      const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
+      const subject =
+        sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
       const keys = `Group: ${groupText}. Reward from: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
-      screen.notice(`${what} read as ${format.title} (--from ${format.name}). ${keys}`);
+      screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
@@ -141,38 +143,4 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
-};
-
-export type Fact = Readonly<{ name: string; value: string | number }>;
-
-export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
-  Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
-
-export const formatUnreadable = (lines: number) => (lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`);
-
-type ResultPage = Readonly<{
-  facts: readonly Fact[];
-  metrics?: Readonly<Record<string, number>>;
-  metricsScope?: string | undefined;
-  next?: readonly Fact[];
-}>;
-
-const factColumns = { name: 0, value: 0 };
-
-/** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
-export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
-  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
-};
-
-export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
-  if (screen.format !== "table") {
-    const rows = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
-    return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });
-  }
-  const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
-    list.map(({ name, value }) => ({ label: name, text: String(value), kind }));
-  const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
-  const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
-  const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
-  await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };

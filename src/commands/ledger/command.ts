@@ -1,10 +1,10 @@
 /** `rollcall ledger`: the record of logged requests (guarantees.md). */
 import { command, flag, type Kinds, repeated, required, text, type Values } from "../../cli/index.ts";
-import { formatOptions, selectionOptions } from "../inputs/options.ts";
+import { formatOptions, ledgerOption, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
 const locationOptions = {
-  ledger: text("ledger file, or postgres://…", "file"),
+  ledger: ledgerOption,
   "all-destinations": flag("also requests to other services, local stores and accounts"),
 };
 

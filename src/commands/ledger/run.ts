@@ -13,7 +13,7 @@ import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
-import { closeAtEnd, readInputs } from "../inputs/read.ts";
+import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -25,25 +25,28 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     const { read, logged, repeated, unknown, refused, not_sent } = counts;
     const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
     screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
-    return await printEntries(context, typed, { entries, groups: counts });
+    return await printEntries(context, typed, { entries, counts });
   }
-  const { entriesOf, filter, otherDestinations } = await openLedger(context, typed, { toRead: true });
-  const [entries, otherEntries] = [await entriesOf(filter), await entriesOf(otherDestinations)];
+  const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
+  const entries = await readEntries(filter);
+  const otherEntries = await readEntries(otherFilter);
   const requests = pluralize(otherEntries.length, "request");
   if (otherEntries.length > 0)
     screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
-  await printEntries(context, typed, { entries, groups: null });
+  await printEntries(context, typed, { entries, counts: null });
 };
 
 /** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
-  const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const states = new Map((await entriesOf(filter)).map(({ id, state }) => [id, state]));
-  const unresolvable = typed.id.flatMap((id) => (states.get(id) === "unknown" ? [] : [[id, states.get(id)] as const]));
-  if (ledger === undefined || unresolvable.length > 0)
-    throw failures.noSuchRequest(unresolvable.map(([id, state]) => [id, state && ledgers.formatState(state)]));
+  const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
+  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, state]));
+  const unresolvable = typed.id.flatMap((id) => {
+    const state = states.get(id);
+    return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
+  });
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable);
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -60,7 +63,9 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const isVerified = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
-      ...{ status: isVerified ? "verified" : "differs", groups: counts, files },
+      status: isVerified ? "verified" : "differs",
+      groups: counts,
+      files,
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
@@ -88,8 +93,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
-  const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const affected = yes ? [] : await entriesOf({ ...filter, states: knownOutcomeStates });
+  const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
+  const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
     const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
@@ -100,7 +105,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const effect = " (a rerun then logs the groups again)";
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
-  const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
+  const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
   if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
   const requests = pluralize(left, "request");
   const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
@@ -109,10 +114,11 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { limit, since, until, allDestinations } = typed;
-  const [fromMs, toMs = Number.POSITIVE_INFINITY] = [since, until].map((time) => time?.(context.host.now()));
-  if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "--until is not after --since");
-  const { entriesOf, filter } = await openLedger(context, typed, { toRead: true });
-  const calls = (await entriesOf(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
+  const now = context.host.now();
+  if (since !== undefined && until !== undefined && since(now) >= until(now))
+    throw contradiction("--since", "--until", "--until is not after --since");
+  const { readEntries, filter } = await openLedger(context, typed, { toRead: true });
+  const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
@@ -126,7 +132,8 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     columns: {
       id: 0,
       model_id: { heading: "model id", rank: 1 },
-      ...{ split: 2, batch: 3 },
+      split: 2,
+      batch: 3,
       logged_at: { heading: "logged at", rank: 4 },
       ...(allDestinations ? { destination: 1, account: 1 } : {}),
     },
@@ -136,7 +143,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
-  { entries, groups }: { entries: readonly ledgers.Entry[]; groups: ledgers.Verification["counts"] | null },
+  { entries, counts }: { entries: readonly ledgers.Entry[]; counts: ledgers.Verification["counts"] | null },
 ) => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
@@ -146,7 +153,7 @@ const printEntries = async (
       ...{ first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried), status, cause, calls: calls.length },
     };
   });
-  const document = { groups, entries: rows };
+  const document = { groups: counts, entries: rows };
   await printObjects(screen, document, {
     member: "entries",
     columns: {
@@ -165,7 +172,9 @@ const printEntries = async (
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
       },
       model_id: { heading: "model", rank: 3 },
-      ...{ split: 4, batch: 5, input: 6 },
+      split: 4,
+      batch: 5,
+      input: 6,
       bytes: { rank: 10, align: "right" },
       attempts: { rank: 11, align: "right" },
       status: {
@@ -197,15 +206,16 @@ const openLedger = async (
   const settings = readSettings ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (location === undefined) throw failures.ledgerLocationMissing(false);
-  const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (readsAllDestinations && !typed.allDestinations)
+  const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
+  if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
-  const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
+  const matchesScope = coversAllDestinations ? () => true : await destinationFilter(context, settings);
+  // By default, a command of the ledger does not wait for a database at a URL.
+  const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
-    ...{ host, toRead },
-    // By default, a command of the ledger does not wait for a database at a URL.
-    maxWaitMs: isImmediate ? 0 : settings.require("max_wait"),
+    host,
+    toRead,
+    maxWaitMs: failsImmediately ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
@@ -219,10 +229,10 @@ const openLedger = async (
   return {
     ledger,
     filter: { ...filter, matchesScope },
-    otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
-    entriesOf: async (of: ledgers.EntryFilter) => {
+    otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
+    readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
-      for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
+      for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
       return entries;
     },
   };
@@ -235,7 +245,7 @@ const compareFiles = async (
 ) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   const { failure } = checkResult(dataset);
   if (dataset.groups.count === 0 && failure !== undefined) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });

@@ -23,14 +23,14 @@ export const durationOption = (about: string) =>
   });
 
 /** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
-const parseTime = (word: string, option: string, spanText = "an age such as 12h or 30d"): RelativeTime => {
+const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw wrongValue(option, word, `today, yesterday, ${spanText}, or a date such as 2026-01-31 (UTC)`);
+  throw wrongValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
 };
 
 export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
@@ -40,12 +40,12 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
   return ms === undefined ? parseTime(word, option, "a time from now such as 30d") : (now) => now + ms;
 };
 
-const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
+const countFactors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
 export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
-    const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
+    const factor = digits === "" ? undefined : countFactors.get(unit.toLowerCase());
     if (factor === undefined) throw wrongValue(option, word, "a number such as 131072, 128k or 1M");
     return Number(digits) * factor;
   });

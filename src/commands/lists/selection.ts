@@ -10,7 +10,8 @@ type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 /** Parses `--sort <columns>`. `-column` means descending order. @throws Failure `invalid-option-value` */
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]) =>
   typed.map((value) => {
-    const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
+    const sign = value.startsWith("-") ? "-" : "";
+    const name = value.slice(sign.length);
     const column = findColumn(name, columns);
     if (column !== undefined) return { column, descending: sign !== "" };
     const names = columns.map((one) => one.name);
@@ -20,7 +21,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw wrongValue("--sort", value, wanted, suggestion);
   });
 
-/** A narrow terminal omits columns of high rank. Columns of filters get rank 0, columns of `--sort` at most 1. */
+/** Lowers the ranks of columns in filters and `--sort`, because a narrow terminal omits columns of high rank. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
@@ -35,10 +36,10 @@ export const rankColumns = <Row>(
 
 export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
   rows
-    .map((row) => ({ row, keys: order.map(({ column }) => toKey(column.value(row), column.align)) }))
+    .map((row) => ({ row, keys: order.map(({ column }) => toSortKey(column.value(row), column.align)) }))
     .sort((a, b) => {
       for (const [at, { descending }] of order.entries()) {
-        const difference = compareKeys(a.keys[at] ?? "", b.keys[at] ?? "", descending ? -1 : 1);
+        const difference = compareSortKeys(a.keys[at] ?? "", b.keys[at] ?? "", descending ? -1 : 1);
         if (difference !== 0) return difference;
       }
       return 0;
@@ -46,12 +47,12 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     .map(({ row }) => row);
 
 /** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
+type SortKey = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
-const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
+const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
   const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
-  // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
+  // Columns with decimals are prices. A negative number is not a price, so it is sorted as text.
   if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
     return { value: number, exact: parseDecimal(String(value).trim()) };
   return formatPlainValue(value).toLowerCase();
@@ -59,13 +60,13 @@ const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key =>
 
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-const compareKeys = (a: Key, b: Key, direction: number) => {
+const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
   if (typeof a !== "string" && typeof b !== "string") {
     if (a.value !== b.value) return a.value < b.value ? -direction : direction;
     // Prices can have more digits than a double.
     return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
   }
-  const rank = (key: Key) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
+  const rank = (key: SortKey) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
@@ -78,12 +79,10 @@ export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   const { of, matching, shown, noun, emptyText, pattern } = selection;
   if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
   if (of === 0) notice(emptyText);
-  else if (matching === 0)
-    notice(
-      pattern === undefined ? `0 of ${of} ${noun} match the filters` : `no model matches ${JSON.stringify(pattern)}`,
-    );
+  else if (matching === 0 && pattern === undefined) notice(`0 of ${of} ${noun} match the filters`);
+  else if (matching === 0) notice(`no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, where: string) => {
-  if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
+export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, list: string) => {
+  if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${list}`);
 };

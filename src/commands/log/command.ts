@@ -5,7 +5,7 @@ import * as inputs from "../inputs/options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories")),
-  file: cli.repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted"),
+  file: inputs.trajectoryFiles,
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
@@ -48,11 +48,11 @@ const options = {
       "stop: end the run if the service refuses groups; skip: write these groups to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
-    rejects: inputs.outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
+    rejects: inputs.rejectsOption,
   }),
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),
-    ledger: cli.text("ledger file, or postgres://…", "file"),
+    ledger: inputs.ledgerOption,
     "no-ledger": {
       ...cli.flag("do not record requests; a rerun logs everything again"),
       conflicts: { "require-ledger": "one forbids a ledger, the other requires it" },
@@ -83,11 +83,7 @@ const options = {
   }),
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
-  ...cli.inGroup("formats", {
-    receipt: inputs.outputFile(
-      "write a JSON report of the conversion: the counts of values carried over, changed or left out",
-    ),
-  }),
+  ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
   ...inputs.strictnessOptions,
 };
 

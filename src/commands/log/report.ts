@@ -8,7 +8,7 @@ import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
+import { formatUnreadable, printFacts, toFacts } from "../inputs/facts.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
@@ -17,23 +17,28 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
-  const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
-  if (screen.isForProgram)
-    return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
-  const ofInput =
-    measured.groups === 1
-      ? `the ${groups.read === 1 ? "group" : "only valid group of the input"} ${groups.unknown > 0 ? "with the unknown outcome" : "that was not logged"}`
-      : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
+  const isPartlyLogged = status !== "planned" && measured.logged < measured.groups && Object.keys(metrics).length > 0;
+  const metricsOf = isPartlyLogged ? measured : undefined;
+  if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
-    facts: [...resultFacts(run, result), ...plannedFacts(result, target)],
+    facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
-    metricsScope: coversAll ? undefined : ofInput,
-    next: nextCommandFacts(run, result),
+    metricsScope: metricsOf && formatMetricsScope(metricsOf, groups),
+    next: toNextCommandFacts(run, result),
   });
 };
 
+type MeasuredGroups = NonNullable<LogDocument["metrics_of"]>;
+
+const formatMetricsScope = (measured: MeasuredGroups, { read, unknown }: LogResult["groups"]) => {
+  if (measured.groups !== 1)
+    return `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
+  const which = read === 1 ? "the group" : "the only valid group of the input";
+  return `${which} ${unknown > 0 ? "with the unknown outcome" : "that was not logged"}`;
+};
+
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: MeasuredGroups | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -67,20 +72,25 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
   return `{"status":${status},"body":${json}}`;
 };
 
-const resultFacts = ({ settings }: LogRun, result: LogResult) => {
+const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
   return toFacts({
-    ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
+    status: status === "not_sent" ? unsent : status,
+    model: modelId,
+    split,
+    batch,
     log_base_url: settings.source("log_base_url") === "default" ? undefined : settings.get("log_base_url"),
-    groups: `${countsText(groups, status)}${formatUnreadable(result.unreadable)}`,
-    trajectories: countsText(trajectories, status),
-    ...{ requests, bytes, rejects: rejectsFile },
+    groups: `${formatCounts(groups, status)}${formatUnreadable(result.unreadable)}`,
+    trajectories: formatCounts(trajectories, status),
+    requests,
+    bytes,
+    rejects: rejectsFile,
   });
 };
 
-const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]) => {
+const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]) => {
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
@@ -90,42 +100,41 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
 
 const maxPlanned = 20;
 
-const plannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
+const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const left = planned.length - maxPlanned;
+  const hiddenCount = planned.length - maxPlanned;
   const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  const more = left > 0 ? toFacts({ more: pluralize(left, "request") }) : [];
+  const more = hiddenCount > 0 ? toFacts({ more: pluralize(hiddenCount, "request") }) : [];
   return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
-const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
+const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const options = toOptionArgs({ project: flags.project });
   return toFacts({
-    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...serviceArgs(flags)]),
+    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...listServiceArgs(flags)]),
   });
 };
 
-/** Returns the options with which another command finds the run's ledger and service. */
+/** Returns the options that another command needs to find the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
-  ...serviceArgs(context.flags),
+  ...listServiceArgs(context.flags),
 ];
 
 export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { context, typed } = run;
-  const { host } = context;
   const args = listLedgerArgs(run);
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...args]) });
-  const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
+  const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...context.host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // With another split, batch or grouping, the groups would have other dedup keys.
@@ -139,7 +148,7 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   return failure?.retryable === true ? rerun() : failure;
 };
 
-const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
   toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
@@ -149,7 +158,7 @@ export const openReporter =
     const { outcome, retry, groups, bytes, reason, failure } = change;
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
     const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
-    const next = retry ? `; ${formatRetry(retry)}` : "";
+    const nextAttempt = retry ? `; ${formatRetry(retry)}` : "";
     const waits = retry && {
       attempt: retry.attempt,
       retry_in_ms: Math.round(retry.waitMs),
@@ -157,11 +166,11 @@ export const openReporter =
     };
     meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `${which}: ${name} (${reason})${next}`,
+      text: `${which}: ${name} (${reason})${nextAttempt}`,
       facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
     if (!retry || failure === undefined || printsEvents) return;
-    screen.notice(`${failure.message}${next}`);
+    screen.notice(`${failure.message}${nextAttempt}`);
     if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
   };
 

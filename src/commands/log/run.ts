@@ -18,10 +18,11 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
+import { checkFactFields } from "../inputs/facts.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
 
@@ -44,28 +45,28 @@ const openRun = async (context: Context, typed: LogOptions) => {
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
-  const form = settings.require("compress");
-  const compress = form === "none" ? undefined : form;
-  await send.checkCompression(compress);
+  const compress = settings.require("compress");
+  const compression = compress === "none" ? undefined : compress;
+  await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
   /** True if the meter prints events, so that no notice repeats them. */
   const printsEvents = progress === "lines" || progress === "json";
-  return { context, settings, typed, follow, ledger, meter, compress, printsEvents };
+  return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
 
 const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
-  const { receipt, body: number } = typed;
+  const { receipt, body: bodyNumber } = typed;
   const dataset = await readFiles(run);
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
-  if (number !== undefined && host.terminal.stdout)
+  if (bodyNumber !== undefined && host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
-  const body = number === undefined ? undefined : { number, write: screen.printBytes };
-  const options = { ...deliveryOptions(run), split: dataset.split ?? "", body };
+  const body = bodyNumber === undefined ? undefined : { number: bodyNumber, write: screen.printBytes };
+  const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
   const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
   const result = await delivering.catch(async (thrown: unknown) => {
     if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, typed, dataset.problems.sorted());
@@ -80,10 +81,14 @@ const readFiles = async (run: LogRun) => {
   const split = settings.get("split");
   try {
     return await readInputs(context, {
-      ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
+      settings,
+      typed,
+      split,
+      splitNeeded: true,
+      receipt: typed.receipt !== undefined,
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // Fails for a missing URL before checking a large input.
+      // Reports a missing URL before checking a large input.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
     });
   } catch (thrown) {
@@ -103,7 +108,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
-  const delivery = deliveryOptions(run);
+  const delivery = toDeliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
     .followFile({
@@ -122,7 +127,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
       },
     })
     .finally(meter.stop);
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   await finishRun(run, dataset, result);
 };
 
@@ -152,25 +157,25 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
 /** Method, URL and headers of the planned requests; undefined without a URL. */
 export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>> | undefined;
 
-const findPlanTarget = async ({ context, settings, typed, compress }: LogRun) => {
+const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
   const client = await connect.openClient(context, settings);
-  const headers = compress === undefined ? {} : { "Content-Encoding": compress };
+  const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 
-const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
-  const { context, settings, typed, ledger, meter, compress } = run;
+const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
+  const { context, settings, typed, ledger, meter, compression } = run;
   const { host, screen } = context;
   const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1 } = typed;
   const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
   const report = openReporter(screen, meter, run.printsEvents);
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
-    ...{ host, maxWaitMs: settings.require("max_wait"), compression: compress, redact: screen.safe.verbatimJson },
+    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.safe.verbatimJson },
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
@@ -218,9 +223,9 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
     throw contradiction("--follow", `--from ${from}`, why, hint);
   }
   const [file, ...others] = typed.file;
-  const second = others.length > 0 ? "several files" : "standard input";
+  const given = others.length > 0 ? "several files" : "standard input";
   if (file === undefined || file === "-" || others.length > 0)
-    throw contradiction("--follow", second, "--follow needs exactly one file");
+    throw contradiction("--follow", given, "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

@@ -335,7 +335,7 @@ export const checkFields = (command: string, fields: readonly string[]) => {
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 
-/** Default: the schema of the document. */
+/** Returns the schema of a line of `-o jsonl`. Default: the schema of the document. */
 export const lineSchema = (output: Output) => {
   const { name, line } = output;
   if (line === undefined) return documentSchema(output);

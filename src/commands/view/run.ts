@@ -11,7 +11,7 @@ import { openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { closeAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
+import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
@@ -29,7 +29,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
   const input = await readInput();
   const { dataset, logged } = input;
-  closeAtEnd(context, dataset);
+  closeDatasetAtEnd(context, dataset);
   const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
@@ -40,7 +40,9 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   stop();
   if (screen.isForProgram) {
     await printDocument(screen, {
-      ...{ status: "written", file, bytes },
+      status: "written",
+      file,
+      bytes,
       groups: { ...page.groups, rejected: groups.rejected },
       trajectories: { ...page.trajectories, rejected: trajectories.rejected },
       not_chosen: dataset.filteredOut,
@@ -64,17 +66,17 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   // Aborted when the first progress shows that the input is readable.
-  const readable = new AbortController();
+  const inputReadable = new AbortController();
   const showProgress: OnRead = (bytes, of) => {
-    readable.abort();
+    inputReadable.abort();
     viewer.showProgress(bytes, of);
   };
-  // `showInput` serves the page until the run ends, so this promise settles only if reading or serving fails.
+  // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
   try {
-    await Promise.race([failed, ended, waitForAbort(readable.signal), host.sleep(openDelayMs)]);
+    await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it gives access to the page");
@@ -114,7 +116,10 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     // The detector is created before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await readInputs(context, {
-      ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
+      settings,
+      typed,
+      split: settings.get("split"),
+      continuesAfterErrors: true,
       onProgress: ({ bytes, of }) => onRead(bytes, of),
       onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
     });
@@ -123,7 +128,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** Returns options for the page's `log` command. Omits --sample, because the command selects a group by number. */
+/** Returns options for the page's `log` command. Omits --sample, because this command selects a group by number. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
@@ -133,7 +138,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 /** Opens the groups in the local service. @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
-  const given = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false)?.[0];
+  const [given] = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false) ?? [];
   if (given !== undefined) throw requiredOptionMissing(toOptionName(given), "files");
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
@@ -161,7 +166,10 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     const bytes = spool.bytes();
     const name = `${project}, local service`;
     const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], {
-      ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
+      split: undefined,
+      splitNeeded: false,
+      groupBy: undefined,
+      signal: host.signal,
       onProgress: ({ bytes: done, of }) => onRead(done, of),
     });
     return {
