@@ -9,7 +9,6 @@ import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
-import { emptySendResult } from "../send-result.ts";
 import { type CompletedGroup, openBatches } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 
@@ -177,7 +176,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isUnfinished = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     reportPriorRuns();
-    const sent = delivery.sent() ?? emptySendResult();
+    const sent = delivery.sendResult();
     if (isReadable) await delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isAll = files.all.length > 0 && !isUnfinished && outcomes.groupsWith("not_sent").length === 0;
