@@ -19,7 +19,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { columns } = found.parts;
   /** After a signal, the wait for another run is at most as long as the wait for a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
-  const report = openGroupReporter(dataset);
+  const reportProblems = openGroupReporter(dataset);
   /** Complete groups that are not sent, or whose outcome in another run is unknown, in order. */
   let pending: number[] = [];
   let refusedCount = 0;
@@ -96,7 +96,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
-        if (groups.isValid(group)) report(group);
+        if (groups.isValid(group)) reportProblems(group);
+        // A problem can make the group invalid.
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await finalizeGroup(dataset, group);
