@@ -90,11 +90,10 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   return logResult(dataset, {
     ...options,
-    sent,
+    sent: { ...sent, stop: sent.stop ?? rejectsFailure },
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
     rejectsEmpty: rejects?.countLines() === 0,
-    rejectsFailure,
     ledger: runLedger.resultFacts,
   });
 };

@@ -49,7 +49,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles a refusal other than 413. With `--on-refused skip`, rejects a single group, or the groups that the reply names. */
+/** Handles a refusal other than 413. With `onRefused` `skip`, rejects a single group, or groups that the reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -82,7 +82,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** Adds to an item (interface 7) the position of its group in the request; undefined if the request has no such group. */
+/** Adds to an item (interface 7) the position of its group in the request; undefined without such a group. */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;

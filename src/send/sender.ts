@@ -178,7 +178,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const addReply = ({ status, body, isCut }: Answer, calls: string) => {
     replyBytes += body.length;
     sent.replies.push({ status, bytes: body.length, body });
-    if (replyBytes > results.maxKeptBytes) for (const reply of sent.replies) reply.body = undefined;
+    if (replyBytes > results.maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
     if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
@@ -198,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   return {
     result: (): results.SendResult => ({
       ...sent,
-      of: sent.tried + queue.length,
+      total: sent.tried + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
