@@ -51,11 +51,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const toTarget = (use: CredentialUse, origin: string, boundOrigin?: string) => {
     const setting = urlSettingName(useTargets[use].host);
     const { name, source } = findUrlSource(layers, setting);
-    const [isTyped, variable] = [source === "command line", toVariableName(name)];
+    const isTyped = source === "command line";
+    const variable = toVariableName(name);
     const flags = { ...layers.flags, [name]: undefined };
     const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
     const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-    const omit = canReturn ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
+    const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
     // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
     const urls = urlSettingNames
       .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
@@ -65,7 +66,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
     const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
     const firstLogin = isTyped ? login : failures.loginCommand(profile);
-    return { use, origin, profile, omit, login, firstLogin };
+    return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
   };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);

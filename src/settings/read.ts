@@ -71,7 +71,8 @@ export const readSettings = async (given: SettingsSources) => {
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
+      const project = requireSetting("project");
+      const maxBodyBytes = requireSetting("max_body_size");
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },
   };
@@ -88,7 +89,8 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
 
 const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
   const { env, flags, isNamed, profile } = layers;
-  const [variable, source] = [values.toVariableName(name), resolveSetting(layers, name)?.source];
+  const variable = values.toVariableName(name);
+  const source = resolveSetting(layers, name)?.source;
   if (isNamed && env[variable] && (source === "profile" || source === "default")) {
     notice(`${variable} is not used, because the profile ${profile} has its own URL`);
   }
@@ -104,12 +106,14 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
 export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true): Failure => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
-  const { about, example = "<value>", hasOption, local } = values.settings[name];
+  const { about, example = "<value>", hasOption, localFallback } = values.settings[name];
   const ways = [
     ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
-    ...(canBeLocal && (local !== undefined || name.endsWith("base_url")) ? ["use the local service with --local"] : []),
+    ...(canBeLocal && (localFallback !== undefined || name.endsWith("base_url"))
+      ? ["use the local service with --local"]
+      : []),
   ];
   const details = { hint: ways.join(", or "), where: { setting: name } };
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
