@@ -49,7 +49,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles a refusal other than 413. With `onRefused` `skip`, rejects a single group, or groups that the reply names. */
+/** Handles a refusal other than 413. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -115,7 +115,6 @@ const locateProblems = async (
   return problems;
 };
 
-/** The locator returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {

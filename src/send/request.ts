@@ -52,7 +52,7 @@ export interface SentRequest {
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
   /** The error of the attempt that may have been logged, if this run made the attempt. */
-  unknownFailure: Failure | undefined;
+  unknownFailure?: Failure | undefined;
   readonly retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }

@@ -35,7 +35,6 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
   /** Number of unreadable lines and records. Each counts as a group. */
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
-  /** Empty if no valid group remains. */
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
@@ -66,9 +65,8 @@ export const logResult = (dataset: Dataset, run: LogResultParts) => {
   const status: LogStatus = planned === undefined ? toStatus(groups, failure, sent) : "planned";
   return {
     ...{ status, modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
-    /** Attempted requests; in a dry run, planned requests. */
-    requests: planned?.length ?? sent.tried,
-    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.triedBytes,
+    requests: planned?.length ?? sent.attempted,
+    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
     warnings: listWarnings(dataset, run),
     ...toDatasetFacts(dataset, split),
@@ -94,18 +92,11 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 
 /** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
-  const { sent, groups, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { sent, groups, ledgerArgs, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const facts = {
-    logged,
-    notSent,
-    unknown: groups.unknown,
-    requests: sent.total,
-    hasLedger,
-    ledgerArgs: run.ledgerArgs,
-  };
+  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued, hasLedger, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const { request, recorded } = unknown;
@@ -132,7 +123,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   // Without a ledger, a rerun would log everything again.
   if (logged + groups.already_logged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
-  return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
+  return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
 const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {

@@ -32,11 +32,9 @@ export interface SendResult {
   /** The unreadable replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
-  /** Attempted requests. */
-  readonly tried: number;
-  readonly triedBytes: number;
-  /** Attempted and queued requests. */
-  readonly total: number;
+  readonly attempted: number;
+  readonly attemptedBytes: number;
+  readonly attemptedOrQueued: number;
   /** The number of logged requests if a 413 divided the only planned request, otherwise 0. */
   readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
@@ -48,7 +46,7 @@ export interface SendResult {
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
   ...{ replies: [], unreadableReplies: [], refused: [] },
-  ...{ tried: 0, triedBytes: 0, total: 0, divided: 0 },
+  ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, divided: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
 });
 

@@ -103,10 +103,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       return false;
     }
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
-    sent.tried++;
-    sent.triedBytes += bytes;
+    sent.attempted++;
+    sent.attemptedBytes += bytes;
     const lastOutcome = { status: null, cause: null, calls: results.emptyCallList };
-    const state = { number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined, lastOutcome };
+    const state = { number: sent.attempted, mayBeLogged: earlier !== undefined, lastOutcome };
     const sentRequest: requests.SentRequest = { request, recorded, ...state };
     await finishRequest(sentRequest, await attemptRequest(sentRequest));
     return true;
@@ -198,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   return {
     result: (): results.SendResult => ({
       ...sent,
-      total: sent.tried + queue.length,
+      attemptedOrQueued: sent.attempted + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
