@@ -48,26 +48,6 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
-  const toTarget = (use: CredentialUse, origin: string, boundOrigin?: string) => {
-    const setting = urlSettingName(useTargets[use].host);
-    const { name, source } = findUrlSource(layers, setting);
-    const isTyped = source === "command line";
-    const variable = toVariableName(name);
-    const flags = { ...layers.flags, [name]: undefined };
-    const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
-    const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-    const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-    // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
-    const urls = urlSettingNames
-      .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
-      .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-    // A login without --for would save the key for the other origins, too.
-    const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
-    const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
-    const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
-    const firstLogin = isTyped ? login : failures.loginCommand(profile);
-    return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
-  };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
@@ -94,7 +74,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    const failure = failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin);
+    const failure = failures.credentialWrongOrigin(adviseLogin(layers, use, origin, boundOrigin), boundOrigin);
     return { state: "elsewhere", from, failure };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
@@ -115,7 +95,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
       return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: failures.credentialMissing(toTarget(use, origin)) };
+    return found ?? { state: "missing", failure: failures.credentialMissing(adviseLogin(layers, use, origin)) };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
@@ -134,6 +114,29 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return await resolving;
   };
   return { credential, credentialSource: find };
+};
+
+/** Returns the advice for a run without a key for an origin. @param boundOrigin the origin of the saved key */
+const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOrigin?: string) => {
+  const { profile } = layers;
+  const setting = urlSettingName(useTargets[use].host);
+  const { name, source } = findUrlSource(layers, setting);
+  const isTyped = source === "command line";
+  const variable = toVariableName(name);
+  const flags = { ...layers.flags, [name]: undefined };
+  const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
+  const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
+  const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
+  // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
+  const urls = urlSettingNames
+    .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
+    .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
+  // A login without --for would save the key for the other origins, too.
+  const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
+  const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
+  const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
+  const firstLogin = isTyped ? login : failures.loginCommand(profile);
+  return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
 };
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;

@@ -105,7 +105,7 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-interface CredentialTarget {
+interface LoginAdvice {
   use: CredentialUse;
   origin: string;
   profile: string;
@@ -122,13 +122,13 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, firstLogin }: CredentialTarget): Failure => {
+export const credentialMissing = ({ use, origin, profile, firstLogin }: LoginAdvice): Failure => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
   return new Failure("auth", "credential-missing", message, { hint: `run \`${firstLogin}\`, or set ROLLCALL_API_KEY` });
 };
 
-export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
-  const { use, origin, profile, returnStep, login } = target;
+export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string): Failure => {
+  const { use, origin, profile, returnStep, login } = advice;
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
   const hint =
     returnStep === undefined
