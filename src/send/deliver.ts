@@ -117,7 +117,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
 /** The longest wait before the next query for groups that other runs have. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs. Waits for other runs that have groups of the jobs, and sends the groups that these runs did not. */
+/** Sends all jobs. Waits for other runs that have groups of the jobs, and then sends the groups they did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);

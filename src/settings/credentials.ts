@@ -10,7 +10,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
+import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */
 export const useTargets = {
@@ -90,8 +90,8 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      const why = `because the profile ${profile} has its own key for ${use}`;
-      if (unused.length > 0) notice(`${unused.join(", ")} ${unused.length === 1 ? "is" : "are"} not used, ${why}`);
+      if (unused.length > 0)
+        notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
       return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);

@@ -27,8 +27,7 @@ export const readSettings = async (given: SettingsSources) => {
   if (local) {
     const names = ([...values.urlSettingNames, "credential_command"] as const).map(values.toVariableName);
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
-    const verb = set.length === 1 ? "is" : "are";
-    if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
+    if (set.length > 0) notice(values.formatUnused(set, " with the local service"));
   }
   const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
@@ -92,7 +91,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
   if (isNamed && env[variable] && (source === "profile" || source === "default")) {
-    notice(`${variable} is not used, because the profile ${profile} has its own URL`);
+    notice(values.formatUnused([variable], `, because the profile ${profile} has its own URL`));
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;

@@ -175,4 +175,6 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
+export const formatUnused = (variables: readonly string[], reason: string): string =>
+  `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
 export const redactSetting = (name: SettingName, text: string): string => settings[name].redact?.(text) ?? text;
