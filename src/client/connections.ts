@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Limit for connecting to one of several addresses of a host. Node's default of 250 ms is too short for slow links. */
+/** Time for connecting to one of several addresses of a host. Node's default of 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
 /** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
@@ -25,7 +25,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // With 1, undici requests a piece of a body only after the previous piece has left the process.
+    // undici then requests a piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };
@@ -40,16 +40,18 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
       ? new Agent(limits)
       : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
+  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.url.origin}`;
   const toConnection = (agent: Agent, key: string) => ({
     dispatch: (...request: Parameters<Agent["dispatch"]>) => agent.dispatch(...request),
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
     destroy: () => void agent.destroy(),
   });
-  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.url.origin}`;
   return {
-    open: async (route: Route) => toConnection(await openAgent(route), keyOf(route)),
-    reuse: async (route: Route) =>
-      toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
+    /** Opens a connection, or reuses a released one. */
+    async open(route: Route, canReuse: boolean) {
+      const agent = canReuse ? released.get(keyOf(route))?.pop() : undefined;
+      return toConnection(agent ?? (await openAgent(route)), keyOf(route));
+    },
     close() {
       closing.abort();
       for (const agent of [...released.values()].flat()) void agent.destroy();

@@ -35,12 +35,12 @@ export const openDownloads = (options: DownloadOptions) => {
   const announceRetry = openRetryNotices(onRetry);
   const reachedOrigins = new Set<string>();
 
-  const request = async (url: URL, setup: { route: Route; headers: Headers; toFailure: ToFailure }) => {
+  const request = async (url: URL, given: { route: Route; headers: Headers; toFailure: ToFailure }) => {
     host.signal.throwIfAborted();
-    const { route, toFailure } = setup;
-    const headers = [...setup.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+    const { route, toFailure } = given;
+    const headers = [...given.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    const connection = await (await connections).reuse(route);
+    const connection = await (await connections).open(route, true);
     const traceReply = traceRequest({ trace, host }, { method, url: withoutQuery(url), headers });
     const stopping = new AbortController();
     let resume = (): void => undefined;

@@ -32,7 +32,7 @@ export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
 
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
 
-/** The settings that contain the URL of a host, with the paths that follow the URL. */
+/** The settings with the URL of a host, and the paths that follow the URL. */
 const urlSettings = {
   base: "base_url (the part of the URL before /call/read and /inference/…)",
   inference: "inference_base_url (the part of the URL before /v1/models)",
@@ -46,7 +46,7 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
   http: { method: endpoint.method, url, status, said },
 });
 
-const saying = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
+const formatSaid = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 
@@ -73,19 +73,19 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult): Failu
 const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }): Failure => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
-  const { kind, message } = findMessage(reply.bytes);
+  const { kind, message } = inspectBody(reply.bytes);
   const details = toDetails(request, status, message);
   const urlSetting = urlSettings[endpoint.host];
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
-    const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
+    const text = `cannot ${endpoint.name}: not found (404)${formatSaid(message)}`;
     const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
     const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter}, and `;
     const hint = `check ${named}${urlSetting}`;
     return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
   if (status === 404) {
-    const text = `cannot ${endpoint.name}: ${url} not found (404)${saying(message)}`;
+    const text = `cannot ${endpoint.name}: ${url} not found (404)${formatSaid(message)}`;
     return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
   }
   if (status >= 300 && status < 400) {
@@ -98,7 +98,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
     return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
-  const text = `the service answered ${status}${formatTries(tries)}${saying(message)}`;
+  const text = `the service answered ${status}${formatTries(tries)}${formatSaid(message)}`;
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
@@ -111,7 +111,7 @@ const credentialRefused = (
   credential: Credential | undefined,
   details: FailureDetails,
 ): Failure => {
-  const statusText = `(${details.http?.status})${saying(details.http?.said)}`;
+  const statusText = `(${details.http?.status})${formatSaid(details.http?.said)}`;
   if (credential === undefined) {
     const text = `the service asks for a key, but rollcall sends this request without one ${statusText}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
@@ -143,11 +143,11 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   const [first] = problems;
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
-    const text = `the service does not accept requests compressed with ${encoding} (${status})${saying(http?.said)}`;
+    const text = `the service does not accept requests compressed with ${encoding} (${status})${formatSaid(http?.said)}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
   const text = `the service refused the request (${status})`;
-  if (first === undefined) return refused(text + saying(http?.said), refusalHint(status, http?.said));
+  if (first === undefined) return refused(text + formatSaid(http?.said), refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
@@ -162,19 +162,18 @@ const refusalHint = (status: number, message: string | undefined): string => {
     : "fix the reported cause first, because the service would refuse the same request again";
 };
 
-/** @param at the path of the invalid value */
 export const invalidReply = (
   request: RequestTarget,
-  { status, bytes, at }: { readonly status: number; readonly bytes: Uint8Array; readonly at: string | undefined },
+  { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
 ): Failure => {
-  const { kind, message } = findMessage(bytes);
+  const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const text = {
     html: `expected JSON from ${url}, found an HTML page${title}`,
     text: `expected JSON from ${url}, found text${title}`,
     empty: `expected JSON from ${url}, found an empty reply`,
-    json: `unexpected JSON from ${url}${at ? `: invalid value of ${at}` : ""}`,
+    json: `unexpected JSON from ${url}${invalidPath ? `: invalid value of ${invalidPath}` : ""}`,
   }[kind];
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
@@ -228,9 +227,8 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   const fix = connectionHint(error, context);
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
   const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
-  const hint =
-    fix ??
-    `${urlHint === undefined ? `check ${location}${variables}, or` : `${urlHint}; otherwise`} rerun the same command when the service is up`;
+  const firstStep = urlHint === undefined ? `check ${location}${variables}, or` : `${urlHint}; otherwise`;
+  const hint = fix ?? `${firstStep} rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
@@ -265,7 +263,7 @@ const maxMessageLength = 128 * 1024;
 /** Bytes of a reply that are searched for a message. A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-const findMessage = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
+const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   if (text === "") return { kind: "empty" };
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
@@ -282,7 +280,7 @@ const findTitle = (html: string): string | undefined =>
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Maximum items of a list of messages. Validators repeat an item for each type that a value can have. */
+/** Maximum messages of a list. Validators repeat a message for each type that a value can have. */
 const maxItems = 3;
 
 const findText = (value: unknown, depth = 0): string | undefined => {

@@ -10,11 +10,11 @@ export const loadDownloads = () => import("./download.ts");
 
 export interface ClientOptions {
   readonly host: Host;
-  /** Returns the base URL for a host, without a trailing slash. @throws Failure if the URL is not set */
+  /** @throws Failure if the URL is not set */
   readonly baseUrl: (host: EndpointHost) => string;
   /** Returns the command, variable or option that sets the URL of a host. */
   readonly toUrlChange: (host: EndpointHost, url: string) => string;
-  /** Finds the credential for a use when a request needs a credential, and again with `refused` after a 401. */
+  /** Called when a request needs a credential, and again with `refused` after a 401. */
   readonly credential: (
     use: CredentialUse,
     context: { readonly origin: string; readonly refused: boolean },
@@ -32,29 +32,31 @@ export interface ClientOptions {
 
 export type Reply<Value> = { readonly value: Value; readonly bytes: Uint8Array };
 
-/** A body in pieces. The memory of a piece may be reused when the next piece is requested. */
+/** A body in chunks. The memory of a chunk may be reused when the next chunk is requested. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The outcome of one attempt at a request that must not be repeated blindly (guarantees.md). */
-export type Attempt = { readonly isBodySent: boolean } & (
-  | {
-      /** A status was read with its headers. The status decides the outcome, even if sending failed. */
-      readonly kind: "answered";
-      readonly status: number;
-      readonly retryAfterMs: number | undefined;
-      readonly idempotencyKey: string | undefined;
-      readonly body: Uint8Array;
-      /** True if the body is incomplete or cannot be decompressed. */
-      readonly isCut: boolean;
-      /** The failure if this answer ends the run; undefined for 2xx. */
-      readonly failure: Failure | undefined;
-    }
-  /** No final status was read. `code` is from a transport error. */
-  | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
-);
+/** The end of one attempt at a request that must not be repeated blindly (guarantees.md). */
+export type Attempt = Answer | BrokenAttempt;
+
+/** A status was read with its headers. The status decides the outcome, even if sending failed. */
+export interface Answer {
+  readonly kind: "answered";
+  readonly status: number;
+  readonly isBodySent: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly body: Uint8Array;
+  /** True if the body is incomplete or cannot be decompressed. */
+  readonly isCut: boolean;
+  /** The failure if this answer ends the run; undefined for 2xx. */
+  readonly failure: Failure | undefined;
+}
+
+/** No final status was read. `code` is the code of a transport error. */
+type BrokenAttempt = Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
 export interface Retry {
   /** The number of the next attempt, from 2. */

@@ -109,7 +109,6 @@ export const findCredential = async (
   return isNotRefused(fresh) ? fresh : undefined;
 };
 
-/** Headers of requests and replies that are printed with their values. */
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
   if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server

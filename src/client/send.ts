@@ -11,7 +11,7 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Longest silence of a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** Longest silence of a log. The service computes metrics before it replies. */
+/** Longest silence of a log, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
 /** Limit for the reply to a log after the last piece of the body, as a multiple of the longest silence. */
@@ -65,16 +65,15 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    const { open, reuse } = await connections;
-    // A log reuses no connection. If the other side closed an idle connection meanwhile, the outcome would be unknown.
-    const connection = await (exchanges.isStreamed(content.body) ? open : reuse)(route);
+    // A log needs a new connection. If the other side had closed an idle connection, the outcome would be unknown.
+    const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
     const retryAfterMs = parseRetryAfter(reply.headers, host.now());
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  /** Tries a request, and once more after a 401 if there is another credential. A 401 means that nothing was done. */
+  /** Tries a request, and once more after a 401 with another credential, because after a 401 nothing was done. */
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
@@ -94,7 +93,7 @@ export const openClient = (options: ClientOptions) => {
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     const budget = openRetryBudget(options);
-    // `--max-wait 0s` permits a single try, which needs a limit, too.
+    // With `--max-wait 0s`, the single try needs a limit, too.
     const endMs = host.elapsed() + (maxWaitMs === 0 ? 2 * silenceMs : maxWaitMs);
     let firstTryEndMs: number | undefined;
     for (let tries = 1; ; tries++) {
@@ -164,12 +163,12 @@ const isSuccess = (status?: number): status is number => status !== undefined &&
 const readReply = <R>(
   context: failures.RequestContext,
   { reply }: Pick<Endpoint<Schema, Schema, R>, "reply">,
-  { bytes: received, status }: { readonly bytes: Uint8Array; readonly status: number },
+  { bytes: received, status }: { bytes: Uint8Array; status: number },
 ): Reply<R> => {
   const bytes = received.subarray(bomLength(received));
   const parsed = reply(bytes);
   if (parsed !== undefined && "value" in parsed) return { value: parsed.value, bytes };
-  throw failures.invalidReply(context, { status, bytes, at: parsed?.invalidPath });
+  throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
 };
 
 /** Decompresses the bytes of a reply. If that fails, adds an error, unless the reply already has an error. */
@@ -199,7 +198,7 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): n
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** Each wait is random, from `minWaitMs` to a limit that doubles from `firstWaitMs` to `maxSingleWaitMs`. */
+/** A wait is random, from `minWaitMs` to a limit. The limit doubles from `firstWaitMs` to `maxSingleWaitMs`. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;

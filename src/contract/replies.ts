@@ -1,25 +1,26 @@
-/** Reads replies of the service: checks that lists and objects are where the interface has them, but no field types. */
+/** Reads replies of the service. Checks that a reply has its list or object, but not the types of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
-/** An object of the service. A field may be absent, null or of another type, so each use of a value checks its type. */
+/** An object of the service. A field may be absent, null or of any type, so each use of a field checks its type. */
 export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Returns a list if all its items are strings. */
+/** Returns a list of strings; undefined for any other value. */
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds parts of a JSON Schema that zod does not generate. `id` is the schema's name in `$defs`. */
+/** Adds members of the JSON Schema that zod does not generate. `id` is the schema's name in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
   return noted;
 };
 
-export const about = <Of extends z.ZodMiniType>(description: string, schema: Of) => withNotes(schema, { description });
+export const withDescription = <Of extends z.ZodMiniType>(description: string, schema: Of) =>
+  withNotes(schema, { description });
 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));

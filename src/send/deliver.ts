@@ -42,8 +42,8 @@ export const writeRejected = async (
   dataset: Dataset,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
-  const path = resolveRejectsPath(getFirstFile(dataset), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }));
+  const path = resolveRejectsPath(getFirstFile(dataset), rejects);
+  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
   const file = openRejects(dataset, { path, written: openWrittenFiles(), redact });
   await file.requireWritable(true, rejected);
   await file.append(rejected);
@@ -59,9 +59,9 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const { options, rejects, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
-  const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
-  if (!dryRun) await rejects?.requireWritable(isNeeded, listRejected(outcomes));
-  const { errors: errorsBefore } = problems;
+  const invalid = listRejected(outcomes, []);
+  if (!dryRun) await rejects?.requireWritable(options.onRefused === "skip" || invalid.length > 0, invalid);
+  const errorsBefore = problems.errors;
   const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
   const requests = planRequests(dataset, {
@@ -85,21 +85,20 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
   const replaced = dataset.sources.filter((source) => jobs.length > 0 && source.isReplaced?.() === true);
   await delivery.subtractRefused();
-  const rejected = listRejected(outcomes, sent);
+  const rejected = listRejected(outcomes, sent.refused);
   // The result must show what was logged even if the rejects file cannot be written.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   return logResult(dataset, {
     ...options,
-    sent,
+    sent: { ...sent, stop: sent.stop ?? rejectsFailure },
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
     rejectsEmpty: rejects?.countLines() === 0,
-    rejectsFailure,
     ledger: runLedger.resultFacts,
   });
 };
 
-type DeliveryJobs = { readonly delivery: Delivery; readonly jobs: readonly Job[] };
+type DeliveryJobs = { delivery: Delivery; jobs: readonly Job[] };
 
 const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
   const { body, compression } = delivery.options;
@@ -118,7 +117,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
 /** The longest wait before the next query for groups that other runs have. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs. If other runs have groups of the jobs, waits for these runs, and sends what they did not send. */
+/** Sends all jobs. Waits for other runs that have groups of the jobs, and then sends the groups they did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -175,7 +174,7 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   return jobs;
 };
 
-const listRejected = (outcomes: GroupOutcomes, sent = emptySendResult()): readonly RejectedGroup[] => {
-  const reasons = new Map(sent.refused.map(({ group, problems }) => [group, problems]));
+const listRejected = (outcomes: GroupOutcomes, refused: readonly RejectedGroup[]): readonly RejectedGroup[] => {
+  const reasons = new Map(refused.map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
 };

@@ -1,4 +1,4 @@
-/** Delivers groups of an input, once or repeatedly, with the ledger and a rejects file. */
+/** Delivers groups, once for complete files or repeatedly for a growing file, with the ledger and a rejects file. */
 import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
@@ -10,11 +10,11 @@ import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
-import type { SendProgress, SendResult } from "./send-result.ts";
+import { emptySendResult, type SendProgress } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
 
 export interface DeliverOptions extends RunLedgerOptions {
-  /** Resolves with the log URL, or with the identity of the local store. */
+  /** Returns the log URL, or the identity of the local store. */
   readonly destination: () => Promise<string>;
   readonly client: () => Promise<Client>;
   readonly maxRequestBytes: number;
@@ -26,10 +26,10 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Default: the first file's name with `.rejected`. */
   readonly rejects: string | undefined;
   readonly redact: (json: string) => string;
-  /** The options of the run that `rollcall ledger` needs, too, to find the run's ledger. */
+  /** The options with which `rollcall ledger` finds the run's ledger and service. */
   readonly ledgerArgs: readonly string[];
   readonly compression: Compression | undefined;
-  /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
+  /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
   readonly onProgress: (progress: SendProgress) => void;
   readonly onResend: (requests: number) => void;
@@ -53,18 +53,21 @@ export type Delivery = ReturnType<typeof openDelivery>;
 export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
   const { groups, problems } = dataset;
-  const rejectsFile = resolveRejectsPath(options.file, options);
-  const { writtenFiles: written } = runLedger;
+  const canReject = options.onInvalid === "skip" || options.onRefused === "skip";
+  const rejectsFile = canReject ? resolveRejectsPath(options.file, options.rejects) : undefined;
+  const written = runLedger.writtenFiles;
   let sender: Sender | undefined;
+  const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends an entry's bytes; otherwise the obstacle: missing `groups`, or another `envelope`. */
-  const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "envelope" => {
-    const groups = Uint32Array.from(findGroups(keys, dedupKeys.find));
-    if (groups.length * dedupKeyBytes < keys.length) return "groups";
+  /** Returns a job that resends the bytes of an entry, or the obstacle: missing `groups`, or another `envelope`. */
+  const toJob = (entry: Entry): Job | "groups" | "envelope" => {
+    const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
+    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return "groups";
     const own = envelope();
     const request = planRequest(dataset, { envelope: own, groups });
     const isSame = request.bytes === entry.bytes && own.digest === entry.envelopeDigest;
+    const { id, key, firstTried } = entry;
     return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
   };
 
@@ -73,18 +76,19 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     rejectsFile,
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
-    sent: (): SendResult | undefined => sender?.result(),
-    /** Returns the maximum body: `--max-request-size`, or a smaller size learned from the service's responses. */
+    sendResult,
+    /** Returns the maximum body: `--max-request-size`, or a smaller size that follows from a 413. */
     limit(): BodyLimit {
-      const { maxRequestBytes: bytes } = options;
-      const { sizeLimit = { bytes } } = runLedger;
-      return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
+      const { maxRequestBytes } = options;
+      const { sizeLimit = { bytes: maxRequestBytes } } = runLedger;
+      const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
+      return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
     },
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
     setPriorOutcomes(groups: Iterable<number>): void {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** Returns jobs that resend unknown requests. For a request that cannot be repeated, returns the obstacle by id. */
+    /** Returns jobs that resend the unknown requests. Returns the obstacle, by id, for each request that has one. */
     planResends() {
       const jobs: Job[] = [];
       const obstacles = new Map<string, "groups" | "envelope">();
@@ -104,7 +108,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return sender;
     },
     async subtractRefused(): Promise<void> {
-      const refused = sender?.result().refused.map(({ group }) => group) ?? [];
+      const refused = sendResult().refused.map(({ group }) => group);
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
@@ -124,13 +128,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** Returns the rejects file; undefined if nothing may be rejected. @throws Failure `rejects-path-missing` */
-export const resolveRejectsPath = (
-  input: string,
-  { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,
-): string | undefined => {
-  if (onInvalid === "stop" && onRefused === "stop") return undefined;
-  const remote = isRemote(input);
-  if (rejects === undefined && (input === "-" || remote)) throw rejectsPathMissing(remote);
-  return rejects ?? `${input}.rejected`;
+/** Returns the path of the rejects file. @throws Failure `rejects-path-missing` if the first input is not a file */
+export const resolveRejectsPath = (firstInput: string, rejects: string | undefined): string => {
+  const isUrl = isRemote(firstInput);
+  if (rejects === undefined && (firstInput === "-" || isUrl)) throw rejectsPathMissing(isUrl);
+  return rejects ?? `${firstInput}.rejected`;
 };

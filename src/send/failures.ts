@@ -1,8 +1,10 @@
 /** Failures of logging groups. */
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
+import { getErrorCode } from "../files.ts";
 import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
+import type { SentRequest } from "./request.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -51,25 +53,24 @@ export const rejectsPathMissing = (isRemote: boolean): Failure =>
     hint: "pass --rejects <file>",
   });
 
-export const rejectsUnwritable = (file: string, code: string, cause: unknown): Failure =>
-  new Failure("storage", "rejects-unwritable", `cannot write ${file}: ${sentences.describeSystemCode(code)}`, {
-    hint: otherRejectsHint,
-    cause,
-  });
+export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
+  const message = `cannot write ${file}: ${sentences.describeSystemCode(getErrorCode(cause))}`;
+  return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });
+};
 
 interface LogCounts {
   readonly logged: number;
   readonly notSent: number;
   readonly unknown: number;
   readonly requests: number;
-  /** True if a ledger records the logged groups, so that a rerun skips these groups. */
-  readonly ledger: boolean;
-  /** The options that find the ledger and the service. */
+  /** True if a rerun skips the logged groups. */
+  readonly hasLedger: boolean;
   readonly ledgerArgs: readonly string[];
 }
 
-export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure, details: FailureDetails): Failure => {
-  const rest = ledger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
+export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
+  const { logged, notSent, hasLedger } = counts;
+  const rest = hasLedger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
   const first = findFirstStep(stop, details);
   const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
@@ -81,26 +82,19 @@ interface RejectedFacts extends LogCounts {
   readonly unreadable: number;
   readonly file: string;
   readonly isEmpty: boolean;
-  /** True if the file has records of another tool, which may be incomplete alone. */
+  /** True if the rejects file has records of another tool, which may be incomplete alone. */
   readonly isConverted: boolean;
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
-  const { logged, ledger, file, isEmpty, isConverted } = facts;
+  const { logged, hasLedger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
-  const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
-  return new Failure(
-    "partial",
-    "log-rejected",
-    `${sentences.formatRejected(facts)} (${where}), ${sentences.pluralize(logged, "group")} logged`,
-    {
-      hint: isConverted
-        ? `fix the input (${file}.reasons lists the problems)${again}`
-        : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`,
-      isConverted,
-      ...details,
-    },
-  );
+  const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
+  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.pluralize(logged, "group")} logged`;
+  const hint = isConverted
+    ? `fix the input (${file}.reasons lists the problems)${again}`
+    : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
+  return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
 export const logUnresolved = ({ unknown, logged, ledgerArgs }: LogCounts, details: FailureDetails): Failure => {
@@ -110,16 +104,11 @@ export const logUnresolved = ({ unknown, logged, ledgerArgs }: LogCounts, detail
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
 };
 
-interface UnknownFacts extends LogCounts {
-  /** The number of the request in the run, from 1; 0 if unknown. */
-  readonly request: number;
+interface UnknownFacts extends LogCounts, Pick<SentRequest, "number" | "unknownFailure" | "retryFailure"> {
   readonly id: string | undefined;
   readonly positions: string;
   readonly areMoreUnknown: boolean;
   readonly canResolve: boolean;
-  /** The error of the attempt that may have been logged; undefined if an earlier run made the attempt. */
-  readonly unknownFailure?: Error | undefined;
-  readonly retryFailure?: Error | undefined;
 }
 
 const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string => {
@@ -130,21 +119,20 @@ const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string 
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
-  const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
+  const { logged, notSent, number, positions, canResolve, unknownFailure, retryFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why === undefined ? "" : `: ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
-  const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
+  const name = `request ${number} of ${facts.requests}`;
   const subject = facts.areMoreUnknown
     ? `${name} (${positions}) and earlier requests may or may not have been logged`
     : `${name} (${facts.id === undefined ? "" : `${facts.id}, `}${positions}) may or may not have been logged`;
-  const [andRest, orRest] =
-    notSent > 0
-      ? [" and send the rest", ". Without --on-unknown resend, that command sends only the remaining groups"]
-      : ["", ""];
+  const hasRest = notSent > 0;
+  const andRest = hasRest ? " and send the rest" : "";
+  const orRest = hasRest ? ". Without --on-unknown resend, that command sends only the remaining groups" : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
-    : facts.ledger
+    : facts.hasLedger
       ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
@@ -166,9 +154,9 @@ const fixNamedHint = "fix the reported problems";
 
 const hintKinds = new Set("endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "));
 
-const describeEnd = (thrown: unknown): string => {
-  if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
-  const { endedBy, http } = thrown instanceof Failure ? thrown.details : {};
+const describeEnd = (failure: Failure): string => {
+  if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
+  const { endedBy, http } = failure.details;
   if (endedBy !== undefined) return endedBy;
   if (http?.status === undefined) return "the reply does not say whether the request was logged";
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;

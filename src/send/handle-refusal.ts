@@ -2,7 +2,7 @@
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
-import type { Attempt } from "../client/index.ts";
+import type { Answer } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
@@ -22,18 +22,18 @@ interface NextStep {
   readonly stop?: Failure | undefined;
 }
 
-type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
-  request: PlannedRequest;
-  attempt: Attempt;
-};
+interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
+  readonly request: PlannedRequest;
+  readonly answer: Answer;
+}
 
 /**
  * Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before.
  * A single group is rejected, or stops the run. With `oneRequest`, several groups also stop the run.
  */
-export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
-  const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
-  const { groups, bytes } = refused.request;
+export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
+  const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
+  const { groups, bytes } = refusal.request;
   const isAlone = groups.length === 1;
   if (!isAlone && !oneRequest) {
     const limit = Math.max(findHalfBytes(dataset, { envelope, groups }), knownLimit < bytes ? knownLimit : 0);
@@ -43,20 +43,16 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
   const where = isAlone ? locateGroup(dataset, group) : undefined;
   if (isAlone && onRefused === "skip")
     return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
-  return { stop: requestTooLarge(bytes, groups.length, { http: attempt.failure?.details.http, where }) };
+  return { stop: requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }) };
 };
 
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/**
- * Handles a refusal other than 413. Rejects the groups that the reply names. A single group is rejected, or stops the
- * run. If a problem of a rejected group has no location, the problem gets the location of the group.
- */
+/** Handles a refusal other than 413. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
-  const { envelope, request, attempt, onRefused } = refusal;
-  if (attempt.kind === "broken") return {};
-  const { status, body, failure } = attempt;
+  const { envelope, request, answer, onRefused } = refusal;
+  const { status, body, failure } = answer;
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const detail = parsed.success && isAboutContent ? parsed.data.detail : [];
@@ -74,8 +70,9 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
     const groupItems = isAlone ? items : items.filter((item) => item.position === position);
     const located = await locateProblems(dataset, { request, items: groupItems });
     const text = failure?.details.http?.said ?? "no reason given";
-    const where = locateGroup(dataset, group);
     if (located.length === 0) located.push(createProblem("group-refused", { text }));
+    // A problem without a location gets the location of the group.
+    const where = locateGroup(dataset, group);
     refused.push({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
@@ -83,9 +80,9 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
 };
 
-type RefusalItem = Readonly<ReturnType<typeof toRefusalItem>>;
+type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** Adds the position of the group in the request to an item (interface 7); undefined if the group does not exist. */
+/** Adds to an item (interface 7) the position of its group in the request; undefined without such a group. */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
@@ -104,13 +101,13 @@ const maxItems = 100;
 
 const locateProblems = async (
   dataset: Dataset,
-  { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
+  { request, items }: { request: PlannedRequest; items: readonly RefusalItem[] },
 ): Promise<Problem[]> => {
   const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {
     const { loc, msg } = item;
-    // If the file changed since it was sent, the service's message is shown without a position.
+    // If the file changed since it was sent, the problem has no location.
     const location = await locate(item).catch(() => undefined);
     const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
@@ -118,7 +115,6 @@ const locateProblems = async (
   return problems;
 };
 
-/** The locator returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {
@@ -132,12 +128,12 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
     if (groupPart === undefined) return undefined;
     const key = `${groupPart.part.source}:${groupPart.part.start}`;
     if (!values.has(key)) values.set(key, readPartValue(groupPart));
-    return await locateValue(groupPart, matchPath(values.get(key), isBare ? inside : path));
+    return await locateValue(groupPart, removeTypeNames(values.get(key), isBare ? inside : path));
   };
 };
 
 /** Removes names of types, which services put between keys, as in `messages_and_choices.0.UserMessage.content`. */
-const matchPath = (whole: unknown, path: Path): Path => {
+const removeTypeNames = (whole: unknown, path: Path): Path => {
   let inner = whole;
   return path.flatMap((part, at) => {
     const step = Array.isArray(inner) ? (parsePosition(part) ?? part) : part;

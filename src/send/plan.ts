@@ -14,25 +14,22 @@ export interface BodyLimit {
   readonly refusedBytes?: number;
 }
 
-/** Compares a size with the limit. With `tooLarge`, a larger `--max-request-size` would not help. */
-const compareSize = (size: number, { bytes, isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit) => ({
-  ...{ bytes: size, limit: bytes, tooLarge: isDiscovered || size >= refusedBytes },
-});
+/** Compares a size with the limit. If `tooLarge`, a larger `--max-request-size` would not help. */
+const compareSize = (bytes: number, limit: BodyLimit) => {
+  const { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY } = limit;
+  return { bytes, limit: limit.bytes, tooLarge: isDiscovered || bytes >= refusedBytes };
+};
 
-type EnvelopedGroups = { readonly envelope: RequestEnvelope; readonly groups: Uint32Array };
+type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 
 /** Plans the requests of a run. A group over the limit has its own request. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
-  { limit, oneRequest, ...enveloped }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
+  { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
-    const { opening, closing } = enveloped.envelope;
-    const commaBytes = 1;
-    const perRequest = opening.length + closing.length - commaBytes;
-    const all = requests.reduce((sum, { bytes }) => sum + bytes - perRequest, perRequest);
-    const size = { ...compareSize(all, limit), requests: requests.length };
+    const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
     if (oneRequest) throw oneRequestTooLarge(size);
     dataset.problems.report("split-requests", size);
   }
@@ -42,9 +39,10 @@ export const planRequests = (
 
 export const reportOversizedRequests = (
   dataset: Dataset,
-  { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
+  { requests, limit }: { requests: readonly PlannedRequest[]; limit: BodyLimit },
 ): void => {
-  for (const { groups, bytes } of requests.filter(({ bytes }) => bytes > limit.bytes)) {
+  for (const { groups, bytes } of requests) {
+    if (bytes <= limit.bytes) continue;
     dataset.problems.report("group-over-limit", compareSize(bytes, limit), () => locateGroup(dataset, groups[0] ?? 0));
   }
 };
@@ -56,25 +54,27 @@ export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: strin
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
-export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => ({
-  groups,
-  bytes: measureBodies(dataset, { envelope, groups }).bytesOf(0, groups.length),
-});
+export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
+  const { count, bytesOf } = measureBodies(dataset, enveloped);
+  return { groups: enveloped.groups, bytes: bytesOf(0, count) };
+};
 
 /** Cuts groups into the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
-  { envelope, groups, limit, areFull = false }: EnvelopedGroups & { limit: number; areFull?: boolean },
+  { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
 ): readonly PlannedRequest[] => {
-  const sizes = measureBodies(dataset, { envelope, groups });
+  const sizes = measureBodies(dataset, enveloped);
   const fewest = cutAtLimit(sizes, limit);
-  const isEven = !areFull && fewest.length > 2;
-  const cuts = isEven ? cutAtLimit(sizes, findSmallestLimit(sizes, limit, fewest.length)) : fewest;
-  return cuts.slice(1).map((end, at) => {
-    const first = cuts[at] ?? 0;
-    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
+  const isEven = !areFull && fewest.length > 1;
+  const ends = isEven ? cutAtLimit(sizes, findSmallestLimit(sizes, limit, fewest.length)) : fewest;
+  return ends.map((end, at) => {
+    const first = ends[at - 1] ?? 0;
+    return { groups: enveloped.groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
   });
 };
+
+type BodySizes = ReturnType<typeof measureBodies>;
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
@@ -92,32 +92,32 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): number => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
-  const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, bytesOf(0, count), 3));
+  const [middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, bytesOf(0, count), 2));
   return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
-/** Returns the cuts, from 0 to the number of groups, that make each request as full as possible. */
-const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit: number): readonly number[] => {
-  const cuts = [0];
+/** Returns the end of each request. Each request is as full as possible. */
+const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
+  const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
-  for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
+  for (let first = 0; first < count; first = ends.at(-1) ?? count) {
     let end = first + 1;
     // Searches in halving steps, because the size grows with each group.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }
-    cuts.push(end);
+    ends.push(end);
   }
-  return cuts;
+  return ends;
 };
 
-/** Returns the smallest limit with at most `cuts` cuts, including 0 and the end. Requests are then nearly equal. */
-const findSmallestLimit = (sizes: Parameters<typeof cutAtLimit>[0], limit: number, cuts: number): number => {
+/** Returns the smallest limit that needs at most `maxRequests` requests. These requests are nearly equal. */
+const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number): number => {
   let low = 1;
   let high = limit;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (cutAtLimit(sizes, middle).length <= cuts) high = middle;
+    if (cutAtLimit(sizes, middle).length <= maxRequests) high = middle;
     else low = middle + 1;
   }
   return low;

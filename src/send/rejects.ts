@@ -15,20 +15,17 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
 
-interface RejectsOptions {
-  readonly path: string;
-  readonly written: WrittenFiles;
-  /** Redacts secrets in the reasons, not in rejected lines. */
-  readonly redact: (json: string) => string;
-}
-
-export const openRejects = (dataset: grouping.Dataset, { path, written, redact }: RejectsOptions) => {
+/** Opens the rejects file and its reasons. Redacts secrets in the reasons, not in the rejected lines. */
+export const openRejects = (
+  dataset: grouping.Dataset,
+  { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
+) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
   // Rejects of a pipe are private, because rollcall does not know who may read the pipe's data.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files with exactly these groups as written by rollcall, because `convert` does not record its files. */
+  /** Records the files as rollcall's if they have exactly these groups, because `convert` does not record its files. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -49,7 +46,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
         await adopt(rejected);
         for (const file of [path, reasonsPath]) await requireReplaceable(file, written);
         await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
-          throw toUnwritable(path, thrown);
+          throw rejectsUnwritable(path, thrown);
         });
       } catch (thrown) {
         if (!isFailure(thrown, "rejects-unwritable")) throw thrown;
@@ -67,8 +64,6 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   };
 };
 
-const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, getErrorCode(thrown), thrown);
-
 /** The name under which the ledger stores a file's digest before rollcall writes the file. */
 const pendingName = (path: string): string => `${path}.new`;
 
@@ -82,7 +77,7 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-/** Replaces a file, which is complete at any time. With `isBegun`, keeps the content that this run wrote. */
+/** Replaces a file, which is complete at any time. If `isBegun`, appends to the content that this run wrote. */
 const replaceFile = async (
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
@@ -105,7 +100,7 @@ const replaceFile = async (
     draft.commit();
     await written.recordDigest(path, digest);
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : toUnwritable(path, thrown);
+    throw thrown instanceof Failure ? thrown : rejectsUnwritable(path, thrown);
   } finally {
     draft?.discard();
   }
@@ -113,21 +108,20 @@ const replaceFile = async (
 
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
-    // No known digest is empty, so only regular files are replaced.
+    // An empty digest is never recorded, so only regular files are replaced.
     if (!(await stat(path)).isFile()) return "";
     const digester = createHash("sha256");
     for await (const chunk of createReadStream(path)) digester.update(chunk);
     return digester.digest("hex");
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
-    throw toUnwritable(path, thrown);
+    throw rejectsUnwritable(path, thrown);
   }
 };
 
 const openRejectedLines = (dataset: grouping.Dataset) => {
   const window = new grouping.ReadWindow();
-  /** The first source with lines of each `group_id`. */
-  const keys = new Map<string, Source>();
+  const firstSources = new Map<string, Source>();
   let lineCount = 0;
   let isEnded = true;
   return {
@@ -136,7 +130,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
         const parts = grouping.listParts(dataset, group);
-        const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys, window }));
+        const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
         const lines = new Map<string, number>();
         const recordLines = new Map<string, number>();
         for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
@@ -175,17 +169,13 @@ const countLineEnds = (bytes: Buffer): number => {
   return count;
 };
 
-interface CopiedPiece {
-  readonly bytes: Buffer;
-  readonly beginsLine: boolean;
-  readonly part: grouping.GroupPart | undefined;
-  readonly record?: OriginRecord;
-}
+/** A piece of the rejects file. `part` is the part that begins in the bytes. `record` is a record of another tool. */
+type CopiedPiece = { bytes: Buffer; beginsLine: boolean; part: grouping.GroupPart | undefined; record?: OriginRecord };
 
-/** Yields the lines of a group, or all parts joined on one line. `part` is the part that begins in the bytes. */
+/** Yields the lines of a group, or all parts joined on one line. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
-  { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },
+  { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
 ): AsyncGenerator<CopiedPiece, void> {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
@@ -202,10 +192,10 @@ async function* copyParts(
   }
 }
 
-/** True if another file has the same `group_id`, so that the lines of both groups would be read as one group. */
+/** True if an earlier file has the same `group_id`, so that the lines of both groups would be read as one group. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
-  { keys, window }: { readonly keys: Map<string, Source>; readonly window: grouping.ReadWindow },
+  { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
 ): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
@@ -213,8 +203,8 @@ const hasAmbiguousGroupId = async (
   const id = value === undefined ? null : parseValue(value);
   if (id === null) return false;
   const key = JSON.stringify(id);
-  const source = keys.get(key) ?? first.source;
-  keys.set(key, source);
+  const source = firstSources.get(key) ?? first.source;
+  firstSources.set(key, source);
   return source !== first.source;
 };
 
@@ -236,9 +226,9 @@ const marginBytes = 4096;
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);
-  const bytes = await window.read(source, part.start - start, start + part.length + marginBytes);
-  const value = grouping.requireUnchanged(bytes.subarray(start, start + part.length), groupPart);
   const after = start + part.length;
+  const bytes = await window.read(source, part.start - start, after + marginBytes);
+  const value = grouping.requireUnchanged(bytes.subarray(start, after), groupPart);
   const lineEnd = endOfLine(bytes, after);
   // A byte order mark is not part of the first line.
   const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1 || bomLength(bytes);

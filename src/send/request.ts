@@ -8,12 +8,11 @@ import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/inde
 import { compress, readBody } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
+import { emptyCallList, findCallList } from "./send-result.ts";
 
-/** A request is attempted again after `not-sent` and `not-processed`, and after `unknown` if `canResend`. */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** Returns the outcome of an attempt (guarantees.md). A status decides the outcome, even if sending failed. */
+/** Returns the outcome of an attempt (guarantees.md). If there is a status, it decides, even if sending failed. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, retryAfterMs } = attempt;
@@ -25,17 +24,16 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   return status === 409 ? "unknown" : "refused";
 };
 
+/** True if no attempt may follow. After `unknown`, an attempt may follow only if the key is honored or by option. */
 export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
-/** How long rollcall may resend an unknown request if the service honors its key (guarantees.md). */
+/** Time after the first attempt in which rollcall resends a request whose key the service honors (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
-type KeyFacts = Pick<SendOptions, "idempotency"> & { readonly runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
-
-type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
+type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
 /** True if the service is known to log a repeated request once, within `keyHonoredMs` of the first attempt. */
-export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
+export const isKeyHonored = ({ key, firstTried }: RecordedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
@@ -43,7 +41,7 @@ export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, ide
 
 /** True if an unknown request of an earlier run is resent: by option or honored key, never with `--resend-logged`. */
 export const canResend = (
-  entry: KeyedRequest,
+  entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
@@ -54,18 +52,18 @@ export interface SentRequest {
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
   /** The error of the attempt that may have been logged, if this run made the attempt. */
-  unknownFailure: Failure | undefined;
+  unknownFailure?: Failure | undefined;
   readonly retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 interface RequestContext extends SendOptions {
-  /** `signal` ends a wait at once and an attempt after `graceMs`; `urgent` ends both at once. */
+  /** `signal` ends a wait at once, and an attempt after `graceMs`. `urgent` ends both at once. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly retryBudget: RetryBudget;
   readonly isOver: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the bytes that were handed over. After the attempt, called with their negative sum. */
+  /** Called with the bytes of each piece that was handed over, and after the attempt with their negative sum. */
   readonly onBytesSent: (bytes: number) => void;
 }
 
@@ -75,12 +73,13 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   const chunks = () => readBody(dataset, { envelope, request });
   const pieces = compression === undefined ? undefined : await compress(chunks(), compression);
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
+  // The service makes at most one call for each trajectory.
   const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
     const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
     const outcome = classifyAttempt(attempt);
-    sent.lastOutcome = toRecordedOutcome(attempt, { maxCalls, redact: run.redact });
+    sent.lastOutcome = toRecordedOutcome(attempt, maxCalls, run.redact);
     if (outcome === "unknown") {
       sent.mayBeLogged = true;
       sent.unknownFailure = attempt.failure;
@@ -108,9 +107,9 @@ export const recordAttempt = async (
   if (echoes && !runLedger.honorsKeys) await runLedger.recordKeyEcho();
 };
 
-const toRecordedOutcome = (attempt: Attempt, limits: CallListLimits): Omit<RecordedOutcome, "state"> => {
+const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: string) => string) => {
   if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
-  const calls = attempt.failure === undefined ? findCallList(attempt.body, limits) : emptyCallList;
+  const calls = attempt.failure === undefined ? findCallList(attempt.body, maxCalls, redact) : emptyCallList;
   return { status: attempt.status, cause: null, calls };
 };
 
@@ -145,7 +144,7 @@ const attemptOnce = async (
   }
 };
 
-/** How long the request in flight may take after a signal (guarantees.md). */
+/** Time for the request in flight after a signal (guarantees.md). */
 export const graceMs = 5000;
 
 /** Opens a signal that aborts `graceMs` after the first signal, or at once at the second signal. */
@@ -153,7 +152,7 @@ const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
-    timer ??= setTimeout(() => abort.abort(signal.reason), graceMs);
+    timer = setTimeout(() => abort.abort(signal.reason), graceMs);
   };
   signal.addEventListener("abort", start, { once: true });
   if (signal.aborted) start();

@@ -5,30 +5,10 @@ import { type Failure, type FailureDetails, isFailure, type Problem } from "../f
 import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
+import type { RunLedger } from "../ledger/index.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
-
-export interface LogResult extends ReturnType<typeof toDatasetFacts> {
-  /** With `not_sent`, the run failed, no group is logged or unknown, and the service refused no group. */
-  readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
-  readonly modelId: string;
-  readonly split: string | undefined;
-  readonly batch: string | undefined;
-  /** Attempted requests; in a dry run, planned requests. */
-  readonly requests: number;
-  readonly bytes: number;
-  /** `key` is the `Idempotency-Key`; null for a request without a key, or with a new key in every run. */
-  readonly planned: readonly { readonly groups: number; readonly bytes: number; readonly key: string | null }[];
-  readonly sent: SendResult;
-  readonly groups: OutcomeCounts;
-  readonly trajectories: OutcomeCounts;
-  readonly rejectsFile: string | undefined;
-  readonly ledger: { readonly path: string; readonly created: boolean } | null;
-  readonly warnings: readonly Problem[];
-  /** Undefined if everything is logged, or was planned. */
-  readonly failure: Failure | undefined;
-}
 
 export type CheckResult = ReturnType<typeof checkResult>;
 
@@ -52,34 +32,41 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
 };
 
 const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
-  /** Number of lines and records that cannot be read; each counts as a group. */
+  /** Number of unreadable lines and records. Each counts as a group. */
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
-  /** Empty if no valid group remains. */
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
-interface LogResultParts
-  extends Pick<LogResult, "modelId" | "batch" | "ledger" | "sent">,
-    Partial<Pick<LogResult, "planned" | "rejectsFile">> {
-  readonly split: string;
-  readonly outcomes: GroupOutcomes;
-  readonly rejectsEmpty?: boolean;
-  readonly rejectsFailure?: Failure | undefined;
-  readonly replaced?: readonly string[];
-  readonly resendLogged?: boolean;
-  readonly ledgerArgs: readonly string[];
-}
+type LogResultParts = Readonly<{
+  modelId: string;
+  split: string | undefined;
+  batch: string | undefined;
+  outcomes: GroupOutcomes;
+  sent: SendResult;
+  /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
+  planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
+  rejectsFile?: string | undefined;
+  rejectsEmpty?: boolean;
+  replaced?: readonly string[];
+  ledger: RunLedger["resultFacts"];
+  resendLogged: boolean;
+  ledgerArgs: readonly string[];
+}>;
 
-export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
+type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
+
+export type LogResult = ReturnType<typeof logResult>;
+
+export const logResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
   const failure = planned === undefined ? findFailure(dataset, { ...run, groups }) : undefined;
+  const status: LogStatus = planned === undefined ? toStatus(groups, failure, sent) : "planned";
   return {
-    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
-    status: planned === undefined ? toStatus(groups, failure, sent) : "planned",
-    requests: planned?.length ?? sent.tried,
-    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.triedBytes,
+    ...{ status, modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
+    requests: planned?.length ?? sent.attempted,
+    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
     warnings: listWarnings(dataset, run),
     ...toDatasetFacts(dataset, split),
@@ -93,7 +80,8 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
   ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
-const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogResult["status"] => {
+/** Returns `not_sent` if the run failed, no group is logged or unknown, and the service refused no group. */
+const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {
   if (groups.unknown > 0) return "unknown";
   if (failure !== undefined) return isUnsent(groups, sent) ? "not_sent" : "partial";
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
@@ -102,29 +90,28 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-/** Returns the gravest failure: an unknown outcome, then a signal, then a partial log, then the end of the run. */
+/** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
-  const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { unknown, stop = rejectsFailure } = sent;
+  const { sent, groups, ledgerArgs, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
-  const ledger = run.ledger !== null;
-  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger, ledgerArgs: run.ledgerArgs };
+  const hasLedger = run.ledger !== null;
+  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued, hasLedger, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
-    const canResolve = ledger && unknown.isKeyHonored && run.resendLogged !== true;
-    const { request, number, recorded, unknownFailure, retryFailure } = unknown;
+    const { request, recorded } = unknown;
+    const canResolve = hasLedger && unknown.isKeyHonored && !run.resendLogged;
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
-    const named = { ...facts, id: recorded.id, positions, request: number };
-    const data = { ...named, areMoreUnknown, canResolve, unknownFailure, retryFailure };
-    return logUnknown(data, { ...stopDetails, retryable: canResolve || (ledger && notSent > 0) });
+    const data = { ...unknown, ...facts, id: recorded.id, positions, areMoreUnknown, canResolve };
+    return logUnknown(data, { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
-    const details = { retryable: ledger || logged === 0, unsent: isUnsent(groups, sent) };
+    const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
     return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
   }
   if (stop === undefined) {
@@ -135,8 +122,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   }
   // Without a ledger, a rerun would log everything again.
   if (logged + groups.already_logged + rejected > 0)
-    return logPartial(facts, stop, { ...stopDetails, retryable: ledger && stop.retryable });
-  return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
+    return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
+  return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
 const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {

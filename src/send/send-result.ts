@@ -29,14 +29,13 @@ export interface RequestChange {
 
 export interface SendResult {
   readonly replies: Reply[];
-  /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
+  /** The unreadable replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
-  /** Attempted requests. */
-  readonly tried: number;
-  readonly triedBytes: number;
-  readonly of: number;
-  /** The number of logged requests if a 413 divided the only planned request; else 0. */
+  readonly attempted: number;
+  readonly attemptedBytes: number;
+  readonly attemptedOrQueued: number;
+  /** The number of logged requests if a 413 divided the only planned request, otherwise 0. */
   readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
@@ -47,17 +46,17 @@ export interface SendResult {
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
   ...{ replies: [], unreadableReplies: [], refused: [] },
-  ...{ tried: 0, triedBytes: 0, of: 0, divided: 0 },
+  ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, divided: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
 });
 
-/** Maximum bytes of replies that are printed (output.md). */
-export const maxKeptBytes = 64 * 1024;
+/** Maximum bytes of all bodies that are printed (output.md). */
+export const maxPrintedBytes = 64 * 1024;
 
 export interface Reply {
   readonly status: number;
   readonly bytes: number;
-  /** Undefined if all bodies together are too large to print. */
+  /** Undefined if all bodies together exceed `maxPrintedBytes`. */
   body: Uint8Array | undefined;
 }
 
@@ -66,14 +65,8 @@ export const emptyCallList = "[]";
 /** Maximum bytes of a call id in JSON, without its quotes. */
 const maxCallIdBytes = 200;
 
-export interface CallListLimits {
-  /** The number of trajectories of the request, because the service makes at most one call for each. */
-  readonly maxCalls: number;
-  readonly redact: (json: string) => string;
-}
-
 /** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */
-export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
+export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;
   let left = maxCalls;

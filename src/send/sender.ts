@@ -1,5 +1,5 @@
 /** Sends planned requests, and records each request before and after each attempt. */
-import type { Attempt, Retry } from "../client/index.ts";
+import type { Answer, Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
@@ -13,7 +13,7 @@ import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
 /** A request to send. `recorded` is an earlier attempt, whose bytes and key the next attempt must repeat. */
-export type Job = { readonly request: PlannedRequest; readonly recorded?: RecordedRequest };
+export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
 export type Sender = ReturnType<typeof openSender>;
 
@@ -85,7 +85,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request; false if the request is divided, claimed by other runs, or resolved by somebody. */
+  /** Sends a request. Returns false if the request is divided, claimed by other runs, or resolved by somebody. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -103,10 +103,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       return false;
     }
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
-    sent.tried++;
-    sent.triedBytes += bytes;
+    sent.attempted++;
+    sent.attemptedBytes += bytes;
     const lastOutcome = { status: null, cause: null, calls: results.emptyCallList };
-    const state = { number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined, lastOutcome };
+    const state = { number: sent.attempted, mayBeLogged: earlier !== undefined, lastOutcome };
     const sentRequest: requests.SentRequest = { request, recorded, ...state };
     await finishRequest(sentRequest, await attemptRequest(sentRequest));
     return true;
@@ -141,18 +141,19 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const finishRequest = async (sentRequest: requests.SentRequest, attempt: Attempt) => {
     const { request } = sentRequest;
     const outcome = requests.classifyAttempt(attempt);
+    const isFinal = requests.isFinalOutcome(outcome);
     const isLogged = outcome === "logged";
     const isTooLarge = outcome === "too-large";
     const isUnknown = sentRequest.mayBeLogged && !isLogged;
     if (isLogged) outcomes.setAll(request.groups, "logged");
     else if (isUnknown) markUnknown(sentRequest, attempt.failure);
     if (attempt.kind === "answered") addReply(attempt, sentRequest.lastOutcome.calls);
-    if (requests.isFinalOutcome(outcome)) {
+    if (isFinal) {
       const refusedState = isTooLarge && request.groups.length > 1 ? "not_sent" : "refused";
       const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
       await record(sentRequest, requests.recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
     }
-    sent.obstacle = host.signal.aborted && !requests.isFinalOutcome(outcome) ? attempt.failure : undefined;
+    sent.obstacle = host.signal.aborted && !isFinal ? attempt.failure : undefined;
     progress.requests++;
     if (isLogged) {
       progress.bytes += request.bytes;
@@ -163,8 +164,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(toSignalFailure(host) ?? attempt.failure);
-    const refusal = { ...options, request, attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
+    if (isUnknown || !isFinal || attempt.kind === "broken") return stopWith(toSignalFailure(host) ?? attempt.failure);
+    const refusal = { ...options, request, answer: attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
     const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
     const { requests: cut = [], refused = [], stop = attempt.failure } = next;
     for (const { group } of refused) outcomes.set(group, "rejected");
@@ -174,10 +175,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (cut.length + refused.length === 0) stopWith(toSignalFailure(host) ?? stop);
   };
 
-  const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
+  const addReply = ({ status, body, isCut }: Answer, calls: string) => {
     replyBytes += body.length;
     sent.replies.push({ status, bytes: body.length, body });
-    if (replyBytes > results.maxKeptBytes) for (const reply of sent.replies) reply.body = undefined;
+    if (replyBytes > results.maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
     if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
@@ -197,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   return {
     result: (): results.SendResult => ({
       ...sent,
-      of: sent.tried + queue.length,
+      attemptedOrQueued: sent.attempted + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },

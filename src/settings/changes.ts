@@ -120,13 +120,13 @@ export const setSetting = async (sources: ChangeSources, typed: Record<"name" | 
 export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) =>
   await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
 
-type ReadSettings = (layers: lookup.Layers) => JsonObject | Promise<JsonObject>;
+type ReadAdded = (layers: lookup.Layers) => JsonObject | Promise<JsonObject>;
 
-const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined, read: ReadSettings) => {
+const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined, readAdded: ReadAdded) => {
   const layers = lookup.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
-  if (isNew) await confirm?.(layers.toUnknownFailure("--create"));
-  const added = await read(layers);
+  if (isNew) await confirm?.(layers.toUnknownFailure());
+  const added = await readAdded(layers);
   const file = await changeSaved(sources.host, "settings", createAddition(profile, added));
   const after = { ...layers, saved: added, flags: {} };
   const overriding = values.settingNames.filter(
@@ -137,12 +137,12 @@ const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined
   return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName), isLogUrlSeparate };
 };
 
-const createRemoval = (profile: string, keys: readonly string[]): SavedChange => {
-  return (profiles) => {
-    const members = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !keys.includes(name));
+const createRemoval =
+  (profile: string, names: readonly string[]): SavedChange =>
+  (profiles) => {
+    const members = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !names.includes(name));
     profiles.set(profile, Object.fromEntries(members));
   };
-};
 
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = lookup.findLayers(sources);
@@ -166,9 +166,8 @@ const maxImportBytes = 1024 * 1024;
 
 const readImport = async (host: Host, from: string, layers: lookup.Layers): Promise<JsonObject> => {
   const name = from === "-" ? "(standard input)" : from;
-  const bytes = await readUpTo(from === "-" ? host.stdin : from, maxImportBytes, host, (code, cause) =>
-    failures.unreadableImport(name, code, cause),
-  );
+  const toFailure = (code: string, cause: unknown) => failures.unreadableImport(name, code, cause);
+  const bytes = await readUpTo(from === "-" ? host.stdin : from, maxImportBytes, host, toFailure);
   if (bytes === undefined) throw failures.unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]): readonly Problem[] => {
@@ -218,7 +217,7 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
   return { wasInUse };
 };
 
-/** Deletes a profile's saved credentials, or one use's credential. `left` lists variables with credentials. */
+/** Deletes the saved credential of one use, or of all uses. `left` lists the variables that still have credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, screen } = sources;
   const { profile } = lookup.findLayers(sources);
@@ -238,7 +237,7 @@ export const renameProfile = async (sources: ChangeSources, { from, to }: Record
   const taken = listProfiles(sources).find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
-  // If the run is killed between the changes, the keys have the new name, but the settings have the old name.
+  // If the run is killed between the two changes, the keys have the new name, and the settings have the old name.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {
       profiles.set(to, profiles.get(from) ?? {});

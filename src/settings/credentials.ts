@@ -10,7 +10,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
+import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */
 export const useTargets = {
@@ -48,25 +48,6 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
-  const toTarget = (use: CredentialUse, origin: string, boundOrigin?: string) => {
-    const setting = urlSettingName(useTargets[use].host);
-    const { name, source } = findUrlSource(layers, setting);
-    const [isTyped, variable] = [source === "command line", toVariableName(name)];
-    const flags = { ...layers.flags, [name]: undefined };
-    const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
-    const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-    const omit = canReturn ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
-    // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
-    const urls = urlSettingNames
-      .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
-      .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-    // A login without --for would save the key for the other origins, too.
-    const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
-    const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
-    const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
-    const firstLogin = isTyped ? login : failures.loginCommand(profile);
-    return { use, origin, profile, omit, login, firstLogin };
-  };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
@@ -93,7 +74,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    const failure = failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin);
+    const failure = failures.credentialWrongOrigin(adviseLogin(layers, use, origin, boundOrigin), boundOrigin);
     return { state: "elsewhere", from, failure };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
@@ -109,12 +90,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      const why = `because the profile ${profile} has its own key for ${use}`;
-      if (unused.length > 0) notice(`${unused.join(", ")} ${unused.length === 1 ? "is" : "are"} not used, ${why}`);
+      if (unused.length > 0)
+        notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
       return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: failures.credentialMissing(toTarget(use, origin)) };
+    return found ?? { state: "missing", failure: failures.credentialMissing(adviseLogin(layers, use, origin)) };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
@@ -133,6 +114,29 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return await resolving;
   };
   return { credential, credentialSource: find };
+};
+
+/** Returns the advice for a run without a key for an origin. @param boundOrigin the origin of the saved key */
+const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOrigin?: string) => {
+  const { profile } = layers;
+  const setting = urlSettingName(useTargets[use].host);
+  const { name, source } = findUrlSource(layers, setting);
+  const isTyped = source === "command line";
+  const variable = toVariableName(name);
+  const flags = { ...layers.flags, [name]: undefined };
+  const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
+  const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
+  const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
+  // If a run can return to the bound origin, the login is for another profile, which lacks the URLs of this profile.
+  const urls = urlSettingNames
+    .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
+    .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
+  // A login without --for would save the key for the other origins, too.
+  const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
+  const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
+  const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
+  const firstLogin = isTyped ? login : failures.loginCommand(profile);
+  return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
 };
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;

@@ -11,7 +11,7 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
   return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 
-/** @param invalid has a `value` without secrets, and the `profile` of a saved value */
+/** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation } & {
     [Name in "suggestion" | "profile"]?: string | undefined;
@@ -54,7 +54,7 @@ export const profileExists = (profile: string): Failure => {
 export const profileBuiltIn = (action: string, hint?: string): Failure =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
-/** `where` is the source of the name. `create` is the way to create the profile (default: a login). */
+/** `where` is the source of the name. `create` is the option that creates the profile. Default: a login command. */
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile): Failure => {
@@ -105,13 +105,13 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-interface CredentialTarget {
+interface LoginAdvice {
   use: CredentialUse;
   origin: string;
   profile: string;
-  /** Advice to return to the origin of the saved key. If defined, `login` saves a key in another profile. */
-  omit: string | undefined;
-  /** The command that saves a key for the origin, and the URL if the profile lacks the URL. */
+  /** The step that returns to the origin of the saved key. If there is one, `login` is for another profile. */
+  returnStep: string | undefined;
+  /** The command that saves a key for the origin, with an option for the URL if the profile lacks the URL. */
   login: string;
   firstLogin: string;
 }
@@ -122,18 +122,18 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, firstLogin }: CredentialTarget): Failure => {
+export const credentialMissing = ({ use, origin, profile, firstLogin }: LoginAdvice): Failure => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
   return new Failure("auth", "credential-missing", message, { hint: `run \`${firstLogin}\`, or set ROLLCALL_API_KEY` });
 };
 
-export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
-  const { use, origin, profile, omit, login } = target;
+export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string): Failure => {
+  const { use, origin, profile, returnStep, login } = advice;
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
   const hint =
-    omit === undefined
+    returnStep === undefined
       ? `save a key for ${origin}: \`${login}\``
-      : `${omit} to use ${boundOrigin}, or save a key for ${origin} in another profile: \`${login}\``;
+      : `${returnStep} to use ${boundOrigin}, or save a key for ${origin} in another profile: \`${login}\``;
   return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 

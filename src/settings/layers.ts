@@ -25,7 +25,7 @@ export interface SettingsSources {
   };
   /** The command's own defaults. */
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
-  /** True if the profile need not exist. Default: false. */
+  /** True if the profile may be unknown. Default: false. */
   readonly canBeNew?: boolean;
 }
 
@@ -33,7 +33,7 @@ export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
-/** Allows few characters, because a name is a JSON key and an argument of commands. */
+/** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation): string => {
@@ -59,7 +59,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   }
 };
 
-/** Finds the run's profile, which may not exist yet. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Finds the run's profile, which may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local selects the profile ${localProfile}`;
@@ -101,7 +101,7 @@ export const findLayers = (sources: SettingsSources) => {
     isNamed: where.option !== undefined,
     local,
     isNew,
-    toUnknownFailure: (create: string) => unknownProfile(profile, { known, where, create }),
+    toUnknownFailure: () => unknownProfile(profile, { known, where, create: "--create" }),
     windows: host.platform === "win32",
     where: (name: string) => file.where(["profiles", profile, name]),
   };
@@ -111,7 +111,7 @@ type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: Fa
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
-  const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
+  const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
   const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
     if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -130,7 +130,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
   const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
-  return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
+  return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
 };
 
 /** Returns the setting that a URL comes from, and the source of this setting. The log URL can come from `base_url`. */

@@ -27,8 +27,7 @@ export const readSettings = async (given: SettingsSources) => {
   if (local) {
     const names = ([...values.urlSettingNames, "credential_command"] as const).map(values.toVariableName);
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
-    const verb = set.length === 1 ? "is" : "are";
-    if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
+    if (set.length > 0) notice(values.formatUnused(set, " with the local service"));
   }
   const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
@@ -71,7 +70,8 @@ export const readSettings = async (given: SettingsSources) => {
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
+      const project = requireSetting("project");
+      const maxBodyBytes = requireSetting("max_body_size");
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },
   };
@@ -88,9 +88,10 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
 
 const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
   const { env, flags, isNamed, profile } = layers;
-  const [variable, source] = [values.toVariableName(name), resolveSetting(layers, name)?.source];
+  const variable = values.toVariableName(name);
+  const source = resolveSetting(layers, name)?.source;
   if (isNamed && env[variable] && (source === "profile" || source === "default")) {
-    notice(`${variable} is not used, because the profile ${profile} has its own URL`);
+    notice(values.formatUnused([variable], `, because the profile ${profile} has its own URL`));
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
@@ -104,12 +105,14 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
 export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true): Failure => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
-  const { about, example = "<value>", hasOption, local } = values.settings[name];
+  const { about, example = "<value>", hasOption, localFallback } = values.settings[name];
   const ways = [
     ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
-    ...(canBeLocal && (local !== undefined || name.endsWith("base_url")) ? ["use the local service with --local"] : []),
+    ...(canBeLocal && (localFallback !== undefined || name.endsWith("base_url"))
+      ? ["use the local service with --local"]
+      : []),
   ];
   const details = { hint: ways.join(", or "), where: { setting: name } };
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);

@@ -25,8 +25,8 @@ const folders = {
 };
 
 const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
-  const { [folders[kind].variable]: chosen, [folders[kind].xdg]: base, HOME } = env;
-  const { home, mac, windows } = folders[kind];
+  const { variable, xdg, home, mac, windows } = folders[kind];
+  const { [variable]: chosen, [xdg]: base, HOME } = env;
   if (chosen) return resolve(chosen);
   // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
@@ -109,14 +109,15 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 
 export type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
 
-export const createAddition = (profile: string, added: JsonObject): SavedChange => {
-  return (profiles) => void profiles.set(profile, { ...profiles.get(profile), ...added });
-};
+export const createAddition =
+  (profile: string, added: JsonObject): SavedChange =>
+  (profiles) =>
+    void profiles.set(profile, { ...profiles.get(profile), ...added });
 
 /** Maximum wait for the lock, which each writer holds for milliseconds. */
 const maxWaitMs = 20_000;
 
-/** Changes a saved file and returns its path. Keeps changes of other processes. A failure leaves the file unchanged. */
+/** Changes a saved file and returns its path. Keeps changes of other processes. A failure leaves the file as it was. */
 export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");

@@ -104,12 +104,12 @@ const parseCommand: Parse<string> = (text, machine) => {
 interface Setting<Value> {
   readonly about: string;
   readonly parse: Parse<Value>;
-  readonly show?: (text: string) => string;
+  readonly redact?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
   /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
-  readonly local?: string;
+  readonly localFallback?: string;
   /** A valid value for messages. Only settings that commands need, but that have no default, have an example. */
   readonly example?: string;
   readonly hasOption?: true;
@@ -117,10 +117,10 @@ interface Setting<Value> {
   readonly isOfService?: true;
 }
 
-const url = { parse: parseUrl, show: redactUrl, isOfService: true } as const;
+const url = { parse: parseUrl, redact: redactUrl, isOfService: true } as const;
 const providerOf = (catalog: "analysis" | "router") => {
   const about = `the provider's name in <base_url>/inference/${catalog}/<name>/models`;
-  return { about, parse: parseSegment, local: "local" };
+  return { about, parse: parseSegment, localFallback: "local" };
 };
 
 const definitions = {
@@ -132,7 +132,7 @@ const definitions = {
   project: {
     about: "project of the calls to read",
     parse: parseProject,
-    local: "local/local",
+    localFallback: "local/local",
     example: "team/project",
     hasOption: true,
   },
@@ -175,4 +175,6 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
-export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;
+export const formatUnused = (variables: readonly string[], reason: string): string =>
+  `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
+export const redactSetting = (name: SettingName, text: string): string => settings[name].redact?.(text) ?? text;

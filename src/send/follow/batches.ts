@@ -1,4 +1,4 @@
-/** Collects the complete groups of a followed file, and sends them in batches. */
+/** Sends the complete groups of a followed file in batches. */
 import { isFailure } from "../../failure.ts";
 import { type Dataset, finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
@@ -19,8 +19,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { columns } = found.parts;
   /** After a signal, the wait for another run is at most as long as the wait for a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
-  const report = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or that another run sent with an unknown outcome, in order. */
+  const reportProblems = openGroupReporter(dataset);
+  /** Complete groups that are not sent, or whose outcome in another run is unknown, in order. */
   let pending: number[] = [];
   let refusedCount = 0;
   /** Monotonic milliseconds at which a group or a resend began to wait. */
@@ -57,7 +57,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     } finally {
       runLedger.release();
     }
-    const { refused = [], stop } = delivery.sent() ?? {};
+    const { refused, stop } = delivery.sendResult();
     const from = refusedCount;
     refusedCount = refused.length;
     await delivery.rejects?.append(refused.slice(from));
@@ -96,7 +96,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
-        if (groups.isValid(group)) report(group);
+        if (groups.isValid(group)) reportProblems(group);
+        // A problem can make the group invalid.
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await finalizeGroup(dataset, group);

@@ -9,7 +9,6 @@ import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
-import { emptySendResult } from "../send-result.ts";
 import { type CompletedGroup, openBatches } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 
@@ -23,7 +22,7 @@ export interface FollowOptions
   readonly onRead: (bytes: number) => void;
 }
 
-type FollowedResult = { readonly dataset: grouping.Dataset; readonly result: LogResult };
+type FollowedResult = { dataset: grouping.Dataset; result: LogResult };
 
 export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
   if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
@@ -78,7 +77,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     ...{ dedupKeys, size },
     wasSent: (key) => !priorOutcomes.isEmpty() && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
     onInvalid: () => {
-      hasStoppingError ||= onInvalid === "stop";
+      hasStoppingError = onInvalid === "stop";
     },
     onComplete: (group) => completed.push({ group, isAfterError: hasStoppingError }),
   });
@@ -106,16 +105,16 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const processCompleted = async (): Promise<void> => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;
-    if (problems.isInputBroken) throw files.toInvalidInput();
-    if (onInvalid === "stop") throw files.toInvalidInput("some");
+    if (problems.isInputBroken) throw grouping.invalidInput(problems);
+    if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
   };
 
-  /** Reads new lines; true if the next file, which replaced this file, may be read. @throws Failure `input-changed` */
+  /** Reads new lines. Returns true if the next file, which replaced this file, may be read. @throws `input-changed` */
   const poll = async (file: FollowedFile, isLastPoll: boolean): Promise<boolean> => {
-    const { growing, tail, index } = file;
+    const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
     if (await tail.isRewritten()) {
-      if (growing.incomplete.length > 0 || batches.isWaitingFor(index)) throw inputChanged(name, true);
+      if (assembler.incomplete.length > 0 || batches.isWaitingFor(index)) throw inputChanged(name, true);
       file.isRewritten = true;
       return true;
     }
@@ -125,10 +124,10 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       options.onRead(files.all.reduce((sum, { tail }) => sum + tail.taken(), 0));
       if (!host.signal.aborted) await batches.sendFull();
     });
-    growing.completeIdle(host.elapsed() - groupIdleMs);
+    assembler.completeIdle(host.elapsed() - groupIdleMs);
     if (file !== files.all.at(-1)) {
       file.isFinished ||= isLastPoll || host.elapsed() - file.changedAt >= quietMs;
-      if (file.isFinished) growing.completeAll();
+      if (file.isFinished) assembler.completeAll();
     }
     await processCompleted();
     return file.isFinished;
@@ -141,7 +140,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       // If another run has sent the same bytes as a group, the group needs no more lines.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
-        for (const { growing } of files.all) growing.completeSent();
+        for (const { assembler } of files.all) assembler.completeSent();
       }
       await files.open();
       for (const file of files.all) if (!(await poll(file, isLastPoll))) break;
@@ -157,35 +156,32 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;
-    const entries = priorOutcomes
-      .unknownEntries()
-      .filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
-    const { ledgerArgs } = delivery.options;
-    problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount, ledgerArgs });
+    const entries = priorOutcomes.unknownEntries();
+    const requests = entries.filter((entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0).length;
+    problems.report("unresolved-requests", { requests, groups: unknownCount, ledgerArgs: options.ledgerArgs });
   };
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
     outcomes.extendTo(groups.count);
     const isChanged = isFailure(stop, "input-changed");
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
-    const open = files.all.flatMap(({ growing }) => growing.incomplete);
+    const open = files.all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
-    // With `--strict`, these problems would be errors, but the groups are sent already.
+    // With `--strict`, these problems would be errors, although the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
-    const isUnfinished = !isUnread && (await files.reportUnfinished());
+    const hasUnfinishedLine = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     reportPriorRuns();
-    const sent = delivery.sent() ?? emptySendResult();
     if (isReadable) await delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
-    const isAll = files.all.length > 0 && !isUnfinished && outcomes.groupsWith("not_sent").length === 0;
+    const isComplete = files.all.length > 0 && !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0;
     const result = logResult(dataset, {
       ...delivery.options,
       resendLogged: false,
       // A signal is the normal end of a run, unless groups are left.
-      sent: { ...sent, stop: stop ?? (isAll ? undefined : signal) },
+      sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: (delivery.rejects?.countLines() ?? 0) > 0 ? delivery.rejectsFile : undefined,
       ledger: runLedger.resultFacts,
     });

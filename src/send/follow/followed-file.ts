@@ -17,25 +17,25 @@ export interface FollowedFileOptions {
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
   readonly strictness: Strictness;
-  readonly onEvent: (event: FollowEvent, file: string) => void;
+  readonly onEvent: (event: FollowEvent) => void;
 }
 
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
-interface CompletionOptions extends Pick<grouping.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> {
-  readonly dedupKeys: grouping.DedupKeys;
-}
+type CompletionOptions = Pick<grouping.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
+  dedupKeys: grouping.DedupKeys;
+};
 
 export interface FollowedFile {
   readonly index: number;
   readonly tail: inputs.Tail;
-  readonly growing: grouping.GroupAssembler;
+  readonly assembler: grouping.GroupAssembler;
   readonly scan: Scan;
-  /** The last time that lines were read, or that the file was found to be moved, in monotonic milliseconds. */
+  /** Monotonic milliseconds at which lines were read, or at which the move of the file was found. */
   changedAt: number;
-  /** True if another file has the name and this file was quiet, so that all groups of this file are complete. */
+  /** True if all groups are complete, because another file has the name and this file was quiet. */
   isFinished: boolean;
-  /** True if the file was rewritten, so that its groups cannot be read again. */
+  /** True if the groups cannot be read again, because the file was rewritten. */
   isRewritten: boolean;
 }
 
@@ -48,7 +48,7 @@ export const openFollowedFiles = (
   const found = grouping.newScanResult(strictness);
   const { parts, problems, requests, shapes } = found;
   let isWaiting = false;
-  let compared = { requests: 0, shapes: 0 };
+  let comparedCount = 0;
   let isMixed = false;
   const dataset: grouping.Dataset = {
     ...{ sources, found, problems, split, groups: new grouping.Groups(parts) },
@@ -58,15 +58,12 @@ export const openFollowedFiles = (
     close: async () => await inputs.closeSources(sources),
   };
 
-  /** @param valid `some` if the hint should offer to skip the invalid groups */
-  const toInvalidInput = (valid?: "some"): Failure => grouping.invalidInput(problems, { valid });
-
   const toUnreadable = (thrown: unknown): Failure => {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
     problems.report("file-unreadable", { code }, { file });
-    return toInvalidInput();
+    return grouping.invalidInput(problems);
   };
 
   const requireText = (head: Buffer): void => {
@@ -75,25 +72,26 @@ export const openFollowedFiles = (
     const sniffed = inputs.sniff(head, file);
     if (sniffed === undefined) return;
     sniffed.report(problems, file);
-    throw toInvalidInput();
+    throw grouping.invalidInput(problems);
   };
 
-  /** Reports whole requests whose split or keys differ, and mixed shapes; returns the first line with a new error. */
-  const reportDisagreement = (): number | undefined => {
-    const now = { requests: requests.different.length, shapes: shapes.size };
-    if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
-    compared = now;
-    const differences = new Problems(strictness);
-    grouping.reportMismatches({ requests, shapes, problems: differences }, { split });
-    if (differences.errors === 0 && isMixed) return undefined;
-    isMixed = now.shapes > 1;
-    problems.merge(differences);
-    const lines = differences.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+  /** Reports new mismatches of whole requests and shapes. Returns the first line with an error. */
+  const reportNewMismatches = (): number | undefined => {
+    const count = requests.byContent.size + shapes.size;
+    if (count === comparedCount) return undefined;
+    comparedCount = count;
+    const mismatches = new Problems(strictness);
+    grouping.reportMismatches({ requests, shapes, problems: mismatches }, { split });
+    if (mismatches.errors === 0 && isMixed) return undefined;
+    isMixed = shapes.size > 1;
+    problems.merge(mismatches);
+    const lines = mismatches.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.length === 0 ? undefined : Math.min(...lines);
   };
 
   return {
-    ...{ dataset, all, toInvalidInput, toUnreadable },
+    ...{ dataset, all, toUnreadable },
+    /** Opens the file at the path, unless it is open already or does not exist yet. */
     async open(): Promise<void> {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !before.tail.isMoved()) return;
@@ -103,7 +101,7 @@ export const openFollowedFiles = (
         const facts = await stat(file);
         if (facts.isDirectory()) {
           problems.report("file-is-folder", undefined, { file });
-          throw toInvalidInput();
+          throw grouping.invalidInput(problems);
         }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
@@ -111,22 +109,23 @@ export const openFollowedFiles = (
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
-        const own = { file: tail.source.name, keys: dedupKeys.addInput(), found, groups: dataset.groups };
-        const grouped = { byKey: groupBy !== undefined, elapsed: host.elapsed };
-        const growing = grouping.openGroupAssembler({ ...completion, ...grouped, ...own });
-        all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
+        const assembler = grouping.openGroupAssembler({
+          ...{ ...completion, found, groups: dataset.groups, byKey: groupBy !== undefined },
+          ...{ file: tail.source.name, keys: dedupKeys.addInput(), elapsed: host.elapsed },
+        });
+        all.push({ index, tail, scan, assembler, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
       } catch (thrown) {
         if (getErrorCode(thrown) !== "ENOENT") throw toUnreadable(thrown);
-        if (!isWaiting) onEvent("waiting", file);
+        if (!isWaiting) onEvent("waiting");
         isWaiting = true;
         return;
       }
       isWaiting = false;
       if (before === undefined) return;
       before.changedAt = host.elapsed();
-      onEvent(before.isRewritten ? "rewritten" : "moved", file);
+      onEvent(before.isRewritten ? "rewritten" : "moved");
     },
-    async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+    async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
       const head = tail.taken() === 0 ? tail.head() : Buffer.alloc(0);
       if (tail.taken() === 0) requireText(head);
       const end = await tail.findCompleteEnd();
@@ -140,7 +139,7 @@ export const openFollowedFiles = (
           await tail.skip(block.start);
           if (block.kind === "lines") tail.take(block.bytes);
           else await tail.skip(block.end);
-          growing.take(first, reportDisagreement());
+          assembler.take(first, reportNewMismatches());
           await onLines();
         }
         await tail.skip(end);
@@ -149,6 +148,7 @@ export const openFollowedFiles = (
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
+    /** Reports each last line without a line end. Returns true if there is such a line. */
     async reportUnfinished(): Promise<boolean> {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
