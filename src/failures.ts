@@ -2,7 +2,7 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param broken true if the local service aborted requests that it was answering */
+/** @param hasAbortedRequests true if the local service aborted requests that it was answering */
 export const interrupted = (
   {
     signal,
