@@ -35,10 +35,14 @@ type KeyFacts = Pick<SendOptions, "idempotency"> & { readonly runLedger: Pick<Ru
 type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
 
 /** True if the service is known to log a repeated request once, within `keyHonoredMs` of the first attempt. */
-export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
+export const isKeyHonored = (
+  { key, firstTried }: KeyedRequest,
+  { runLedger, idempotency }: KeyFacts,
+  honorsKeys = runLedger.honorsKeys,
+): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
-  return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
+  return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
 /** True if an unknown request of an earlier run is resent: by option or honored key, never with `--resend-logged`. */
@@ -105,7 +109,7 @@ export const recordAttempt = async (
   const { recorded, lastOutcome } = sent;
   await runLedger.recordOutcome(recorded, { ...lastOutcome, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.honorsKeys) await runLedger.recordKeyEcho();
+  if (echoes && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
 };
 
 const toRecordedOutcome = (attempt: Attempt, limits: CallListLimits): Omit<RecordedOutcome, "state"> => {

@@ -199,8 +199,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       ...sent,
       of: sent.tried + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
-      // A reply in another lane may have shown that keys are honored.
-      unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
+      unknown: unknown && {
+        ...unknown,
+        isKeyHonored: requests.isKeyHonored(unknown.recorded, options, runLedger.willHonorKeys),
+      },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. After a signal, each job has one attempt. */
