@@ -34,8 +34,11 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
   return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
 };
 
-const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
-  `move the file away (\`${formatCommandLine(["mv", path, `${path}.${suffix}`])}\`) to start a new ${title.replace(/^the /, "")}${title === storeTitle ? "" : " (a rerun then logs all groups again)"}`;
+const startNewHint = ({ path, title }: TitledFile, suffix: string): string => {
+  const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);
+  const cost = title === storeTitle ? "" : " (a rerun then logs all groups again)";
+  return `move the file away (\`${command}\`) to start a new ${title.replace(/^the /, "")}${cost}`;
+};
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
   const hint = `restore a backup, or ${startNewHint({ path, title }, "damaged")}`;
@@ -58,8 +61,7 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
   return storageFailure("database-version", path, message, { hint });
 };
 
-export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
-  const { path, title, code, waitedMs } = file;
+export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }): Failure => {
   const waited = waitedMs < 1000 ? "" : ` (tried for ${Math.round(waitedMs / 1000)} s)`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
   const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";

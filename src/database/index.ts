@@ -51,7 +51,6 @@ export interface DatabaseSchema {
   readonly server: {
     readonly version: number;
     readonly tables: readonly string[];
-    /** Default: as many as one run needs. */
     readonly maxConnections?: number;
   };
 }
@@ -77,10 +76,7 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   readonly toRead?: boolean;
 }
 
-/**
- * Opens a database. Returns undefined if the database has no tables and `make` is false. With `toRead`, opens a
- * temporary copy of a read-only file (`isCopy`). @throws Failure
- */
+/** Undefined without tables if `make` is false. With `toRead`, opens a copy of a read-only file. @throws Failure */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openServer(schema, options)

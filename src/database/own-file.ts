@@ -80,8 +80,7 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = (): void => {
     if (!connection.open) return;
-    // Deletes the file before another process can lock it. If that fails, the run continues, because the next run can
-    // lock the file that remains.
+    // Deletes the file before another process can lock it. If that fails, the next run can lock the remaining file.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();

@@ -138,9 +138,9 @@ const defaultMaxConnections = 3;
 const bigintType = 20;
 
 /** Runs `passwordCommand`, which may prompt, only if the database refuses access. */
-const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: number) => {
+const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
-  let password = Promise.resolve(location.password ?? "");
+  let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
     // Without this function, the driver looks for a password itself, and warns on standard error.
@@ -169,7 +169,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
         return await pool.connect();
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
-        if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
+        if (!isRefused || passwordCommand === undefined || givenPassword !== undefined) throw thrown;
         // Another connection may have got a new password in the meantime.
         if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {
@@ -221,9 +221,8 @@ const findRetryableCode = (thrown: unknown): string | undefined => {
 
 const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
-  if (/does not support SSL/.test(thrown.message)) {
+  if (/does not support SSL/.test(thrown.message))
     return failures.invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });
-  }
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
   if (code === "3D000") return failures.databaseMissing(about);

@@ -166,13 +166,10 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 const examineWaitMs = 2000;
 const maxDamages = 3;
-/** Larger files are not checked. The check of a file of this size takes about a second. */
+/** The check of a file of this size takes about a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/**
- * Checks a file, and runs `sql` if the file is not damaged. Returns undefined without a file, version 0 for an empty
- * file, and undefined `damages` for a file that is too large to check. @throws Failure `storage`
- */
+/** Checks a file, and runs `sql` unless the file is damaged; undefined without a file. @throws Failure `storage` */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);

@@ -10,7 +10,7 @@ import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
-import type { UnsortedPart } from "./parts/groups.ts";
+import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
@@ -23,7 +23,7 @@ export const reportDatasetProblems = async (
 ): Promise<void> => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  const bitsOfFiles = listTraining(dataset.found.parts);
+  const bitsOfFiles = listTrainingBits(dataset.found.parts);
   for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
   await reportDuplicates(dataset, signal);
 };
@@ -43,8 +43,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group on one line.
-    if (!groups.isBare(group)) return;
-    const { least, most } = findBounds(listVersions(dataset, group));
+    if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
+    const { least, most } = findVersionBounds(dataset, group);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
@@ -71,11 +71,9 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
-const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number): readonly number[] => {
-  const { version } = parts.columns;
-  if (version.hasOnlyDefaults) return [];
-  return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
-};
+/** Returns infinities for a group without a version. */
+const findVersionBounds = ({ found: { parts }, groups }: IndexedGroups, group: number) =>
+  findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
 const reportStaleGroups = (dataset: IndexedGroups): void => {
   const { found, groups } = dataset;
@@ -87,8 +85,7 @@ const reportStaleGroups = (dataset: IndexedGroups): void => {
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    // This is minus infinity for a group without a version.
-    const version = findBounds(listVersions(dataset, group)).most;
+    const version = findVersionBounds(dataset, group).most;
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
       const data = { version, newest: newest.version, line: newest.line };
@@ -104,13 +101,13 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn, but another group has. Otherwise, `no-sampled-turns` is about the input. */
+/** True if a group has no sampled turn, but another group has. If none has, `no-sampled-turns` is about the input. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
-export const reportUnsortedParts = (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): void => {
-  for (const { part, first, key } of unsorted) {
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]): void => {
+  for (const { part, first, key } of scattered) {
     const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
     reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
@@ -137,18 +134,17 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   }
 };
 
-/** With fewer rewards, no reward is an outlier. */
-const minRewards = 10;
+const minRewardsForOutliers = 10;
 
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** If more than this share of the rewards plus one are far from the median, no reward is an outlier. */
+/** If more rewards than this share plus one are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns the median of rewards, and the distance from the median that outliers exceed; undefined without outliers. */
-const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly distance: number } | undefined => {
-  if (rewards.count < minRewards) return undefined;
+/** Returns the median, and the distance from it that outliers exceed; undefined without outliers. */
+const findOutlierBound = (rewards: Sketch) => {
+  if (rewards.count < minRewardsForOutliers) return undefined;
   const weights = toWeights(rewards);
   const middle = median(weights);
   const distances = weights
@@ -171,8 +167,8 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
     const group = groups.groupOf(part);
     if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
     const { source, part: facts } = getPart(dataset, part);
-    const partRewards = parseRewards(await window.read(source, facts.start, facts.length), facts);
-    for (const [at, reward] of partRewards.entries()) {
+    const bytes = await window.read(source, facts.start, facts.length);
+    for (const [at, reward] of parseRewards(bytes, facts).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...pathOf(parts, part, at), "reward"];
@@ -188,7 +184,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** The rules about missing training data, with the bits of the data and functions that find the missing values. */
+/** The rules about missing training data. `has` is a training bit, and `pathIn` locates the value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -199,46 +195,41 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
 
-/** Returns the bits of training data of each file. */
-const listTraining = ({ columns: { source, training }, count }: Parts): readonly number[] => {
+const listTrainingBits = ({ columns: { source, training }, count }: Parts): readonly number[] => {
   const bits: number[] = [];
   for (let at = 0; at < count; at++) bits[source.at(at)] = (bits[source.at(at)] ?? 0) | training.at(at);
   return bits;
 };
 
-/** Reports missing data of a kind once for an input or a file that has no such data, otherwise for each part. */
-const reportMissingFeature = (
-  dataset: IndexedGroups,
-  feature: MissingFeature,
-  bitsOfFiles: readonly number[],
-): void => {
+/** Reports a missing feature once if the input or file never has the feature, otherwise for each part. */
+const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
   const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
   const { rule, has } = feature;
   if (allowed.has(rule) || !bitsOfFiles.some((bits) => lacks(bits, feature))) return;
-  const isOfAll = bitsOfFiles.every((bits) => (bits & has) === 0);
+  const isMissingInInput = bitsOfFiles.every((bits) => (bits & has) === 0);
   let reportedFile: number | undefined;
   for (let at = 0; at < parts.count; at++) {
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
-    const isOfFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, each file without the data gets an error, because no group of the file is valid.
-    if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
+    const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
+    // With --strict, each file without the feature gets an error, because no group of the file is valid.
+    if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
-      reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
+      reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
     }
     reportedFile = file;
-    if (isOfAll) {
-      // No group has the data, so skipping invalid groups would leave no group.
+    if (isMissingInInput) {
+      // No group has the feature, so skipping invalid groups would leave no group.
       problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
 };
 
-/** Longer parts are not searched for the missing value, because up to a thousand parts are searched. */
+/** Longer parts are not searched, because a run may search a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
@@ -300,13 +291,15 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   }
 };
 
-/** Yields parts, and the positions of their trajectories whose fingerprints occur more than once. */
+/** Yields parts with the positions of their trajectories whose fingerprints occur more than once. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
   const repeated = findRepeatedNumbers(fingerprint);
-  for (let [part, first] = [0, 0]; repeated.size > 0 && part < count; first += trajectories.at(part++)) {
+  if (repeated.size === 0) return;
+  for (let part = 0, first = 0; part < count; part++) {
     const suspects: number[] = [];
     for (let at = 0; at < trajectories.at(part); at++) if (repeated.has(fingerprint.at(first + at))) suspects.push(at);
     if (suspects.length > 0) yield [part, suspects] as const;
+    first += trajectories.at(part);
   }
 }
 

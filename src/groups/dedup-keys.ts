@@ -55,7 +55,7 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Sets the key of a group. @param digest Default: the group's digest that the constructor got */
+    /** Sets the key of a group. @param digest Default: the digest from the constructor */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {

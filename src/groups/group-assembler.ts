@@ -10,7 +10,6 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   readonly keys: InputKeys;
   /** Trajectories per group; undefined if unknown. */
   readonly size: number | undefined;
-  /** Returns monotonic milliseconds. */
   readonly elapsed: () => number;
   /** True if another run sent a group with this dedup key. An open group with the key is then complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
@@ -28,10 +27,10 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
-  /** The open groups by key, longest idle first. */
+  /** By key, longest idle first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** The line of the previous part, if that part is unreadable. */
+  /** The line of the previous part if that part is unreadable. */
   let unreadable: number | undefined;
   const reject = (group: number): void => {
     groups.reject(group);
@@ -84,10 +83,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       const { part, group, key, isNew } = grouped;
       const previousUnreadable = unreadable;
       unreadable = parts.kindOf(part) === "unreadable" ? line.at(part) : undefined;
-      if (key === undefined) {
-        finish(group, groups.digestOf(group));
-        return;
-      }
+      if (key === undefined) return finish(group, groups.digestOf(group));
       if (isNew) reportRepeatedKey(key, grouped);
       if (previousUnreadable !== undefined) markAmbiguous(group, previousUnreadable);
       const digest = open.get(key)?.digest ?? openGroupDigest();

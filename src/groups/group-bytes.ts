@@ -13,7 +13,7 @@ import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
-/** Bytes read at once, which contain many adjacent groups. */
+/** Enough for many adjacent groups. */
 const windowBytes = 2 ** 20;
 
 /** Reads adjacent parts through one buffer. */
@@ -25,17 +25,7 @@ export class ReadWindow {
   /** Reads bytes, fewer at the end of the source. Yields to other tasks before the source is read. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
-    return this.readNow(source, start, length);
-  }
-
-  readNow(source: Source, start: number, length: number): Buffer {
-    if (!this.#has(source, start, length)) {
-      const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
-      this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
-      this.#source = source;
-      this.#start = start;
-    }
-    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
+    return this.#readNow(source, start, length);
   }
 
   /** @throws Failure `input-changed` if the bytes differ from those that were checked */
@@ -43,9 +33,18 @@ export class ReadWindow {
     return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
-  /** @throws Failure `input-changed` */
   readPartNow(groupPart: GroupPart): Buffer {
-    return requireUnchanged(this.readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+    return requireUnchanged(this.#readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+  }
+
+  #readNow(source: Source, start: number, length: number): Buffer {
+    if (!this.#has(source, start, length)) {
+      const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+      this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
+      this.#source = source;
+      this.#start = start;
+    }
+    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
   }
 
   #has(source: Source, start: number, length: number): boolean {
@@ -77,19 +76,15 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line, with the trajectories at `positions` or all. @throws Failure `input-changed` */
-export const composeGroup = (
-  dataset: IndexedGroups,
-  group: number,
-  { window, positions }: { window: ReadWindow; positions?: readonly number[] | undefined },
-): Buffer => {
+/** Reads a valid group as a line, with all or the `chosen` trajectories, by index. @throws Failure `input-changed` */
+export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, chosen?: readonly number[]) => {
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
   const isBare = dataset.groups.isBare(group);
-  const spans = isBare || positions === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
+  const spans = isBare || chosen === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
-  const selected = positions?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
-  // Without positions, `spans` is empty, so the opening is the whole group, unless the group is bare.
+  const selected = chosen?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
+  // For a whole group on one line, `spans` is empty, so the opening is the whole line.
   const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
   const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
   const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
@@ -101,13 +96,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Fills the window and lets other tasks run, because `composeGroup` reads without a pause.
+    // Lets other tasks run, because `composeGroup` reads without a pause.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
-    yield composeGroup(dataset, group, { window });
+    yield composeGroup(dataset, group, window);
   }
 }
 
-/** Lists the trajectories of a group, or a part that is a trajectory. Returns nothing for bytes that are not JSON. */
+/** Lists the trajectories of a group, or the only trajectory of another part; nothing for bytes that are not JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

@@ -1,7 +1,4 @@
 /** Reads groups of trajectories, and finds their metrics, bytes, positions and problems. */
-import type { Dataset } from "./read-dataset.ts";
-import type { SelectOptions } from "./select/selected-dataset.ts";
-
 export {
   hasNoSampledTurn,
   hasZeroVariance,
@@ -30,24 +27,16 @@ export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { reportMismatches } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
-export {
-  countUnreadable,
-  type Dataset,
-  type FilteredOut,
-  type ReadOptions,
-  readDataset,
-  readSources,
-} from "./read-dataset.ts";
+export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
 export type { SearchQuery, Selection } from "./select/select-groups.ts";
 
 export const checkFilter = async (text: string): Promise<void> =>
   void (await import("./select/select-groups.ts")).parseFilter(text);
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
-export const searchGroups = async (...args: Parameters<Search>): Promise<void> =>
+export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>
   await (await import("./select/select-groups.ts")).searchGroups(...args);
-type Search = typeof import("./select/select-groups.ts").searchGroups;
 
 /** Closing the result closes both datasets. @throws as `searchGroups` */
-export const selectDataset = async (dataset: Dataset, options: SelectOptions): Promise<Dataset> =>
-  await (await import("./select/selected-dataset.ts")).selectDataset(dataset, options);
+export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>
+  await (await import("./select/selected-dataset.ts")).selectDataset(...args);

@@ -13,7 +13,7 @@ import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
-import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
+import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
@@ -22,12 +22,12 @@ import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.t
 export interface SourceOptions {
   readonly signal: AbortSignal;
   readonly split: string | undefined;
-  /** True if a split is required, as an option or in all inputs. */
+  /** True if the options or all inputs must name the split. */
   readonly splitNeeded: boolean;
   /** Key that groups trajectories at any position. Default: `group_id` groups adjacent trajectories. */
   readonly groupBy: string | undefined;
   readonly strictness?: Strictness | undefined;
-  /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
+  /** True if nothing is sent, selected or compared, so parts need no digests. */
   readonly skipsDigests?: boolean;
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
@@ -50,14 +50,14 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
 >;
 
-/** All parsed input, with an index, the metrics of valid groups, and problems. Must be closed. */
+/** All parsed input: an index, the metrics of valid groups, and problems. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
-  /** Keys in the input's requests that the interface does not have; copied into every request. */
+  /** Copied into every request. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
   readonly conversion?: Conversion | undefined;
-  /** Files in folders that were skipped, because they have no rollouts. */
+  /** Files in folders that have no rollouts. */
   readonly skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
@@ -119,7 +119,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
-  const unsorted: UnsortedPart[] = [];
+  const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, byKey });
   for (const [index, source] of sources.entries()) {
@@ -141,7 +141,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
-    if (!byKey) unsorted.push(...grouping.unsorted);
+    if (!byKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
@@ -149,7 +149,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
-  datasetProblems.reportUnsortedParts(read, unsorted);
+  datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, byKey);
   const reportGroupAlone = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);
@@ -166,7 +166,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-/** Sets the digests of composed parts to the digests of the original records. */
+/** Sets the digests of a source's parts to the digests of the original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
@@ -174,7 +174,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 
 const maxNamedKeys = 8;
 
-/** Reports a group key that no trajectory has, and returns false; otherwise returns true. */
+/** Returns false and reports the group key if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const { groups } = read;
   const { parts, problems } = read.found;

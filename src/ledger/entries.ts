@@ -35,32 +35,27 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Selects requests whose last attempt was earlier, in milliseconds since 1970. */
-  readonly before?: number | undefined;
-  /** Selects requests whose last attempt was not earlier, in milliseconds since 1970. */
+  /** The last attempt was at `since` or later, and earlier than `before`, in milliseconds since 1970. */
   readonly since?: number | undefined;
+  readonly before?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
 
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
 
-export const requestsWithScopesSql =
-  "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
+export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
 /** Yields the entries that fulfill a condition on `request` and `scope`, oldest first. */
-export async function* readEntries(
-  database: Database,
-  { sql: condition, values = [] }: Statement,
-): AsyncGenerator<Entry, void> {
+export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
   const sql = `
     WITH next AS (
-      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${requestsWithScopesSql}
+      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
       first_tried, last_tried, attempts, status, cause, calls, marks, frame
-    FROM ${requestsWithScopesSql} JOIN sized ON request.id = next_id
+    FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
     const rows = await database.query(sql, [...values, last]);
@@ -72,7 +67,7 @@ export async function* readEntries(
   }
 }
 
-export async function* selectEntries(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
+export async function* selectEntries(database: Database, filter: EntryFilter) {
   const conditions = [
     ["model = ?", filter.model],
     ["split = ?", filter.split],
@@ -145,10 +140,7 @@ export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
 /** Returns the numbers of the groups with these dedup keys. Keys for which `numberOf` is negative are skipped. */
-export const findGroups = (
-  dedupKeys: Uint8Array,
-  numberOf: (dedupKeys: Uint8Array, offset: number) => number,
-): readonly number[] => {
+export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
   const groups: number[] = [];
   for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
     const group = numberOf(dedupKeys, offset);

@@ -14,10 +14,8 @@ export const formatLease = (leaseMs: number | undefined): string =>
 export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
   const message = `another run with the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
-  return new Failure("storage", "ledger-busy", message, {
-    hint: "wait until that run ends, or increase --max-wait",
-    retryable: true,
-  });
+  const hint = "wait until that run ends, or increase --max-wait";
+  return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
 /** @param subject the ledger or its lock, with a path @param sent the numbers of groups, given when the run ends */
@@ -26,16 +24,14 @@ export const ledgerReplaced = (
   sent?: { readonly logged: number; readonly notSent: number },
 ): Failure => {
   const end = sent === undefined ? "" : `: ${pluralize(sent.logged, "group")} logged, ${sent.notSent} not sent`;
-  return new Failure("storage", "ledger-replaced", `${subject} was deleted or replaced during the run${end}`, {
-    subject,
-    retryable: false,
-    hint: "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time",
-  });
+  const message = `${subject} was deleted or replaced during the run${end}`;
+  const hint =
+    "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time";
+  return new Failure("storage", "ledger-replaced", message, { subject, retryable: false, hint });
 };
 
 export const leaseLost = (path: string): Failure => {
   const message = `this run could not update the ledger ${path} in time, so other runs may now send the same groups`;
-  return new Failure("unavailable", "lease-lost", message, {
-    hint: "rerun the same command to send the groups that no other run sent",
-  });
+  const hint = "rerun the same command to send the groups that no other run sent";
+  return new Failure("unavailable", "lease-lost", message, { hint });
 };

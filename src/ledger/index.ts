@@ -1,6 +1,5 @@
 /** Opens the ledger, which records requests in a file or a shared database, and compares inputs with the ledger. */
 import type { DatabaseLocation, DatabaseWaitOptions } from "../database/index.ts";
-import type { Ledger } from "./ledger.ts";
 
 export {
   type Entry,
@@ -11,7 +10,6 @@ export {
   type LedgerScope,
   ledgerStates,
 } from "./entries.ts";
-export type { Ledger } from "./ledger.ts";
 export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export { type Verification, verifyDataset } from "./verify.ts";
@@ -21,8 +19,7 @@ export type { RecordedOutcome } from "./writer.ts";
 export const openExistingLedger = async (
   location: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
-): Promise<Ledger | undefined> =>
-  await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
+) => await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>

@@ -76,7 +76,7 @@ export const openLedger = async (
   // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
   const { host } = options;
   const startMs = host.elapsed();
-  const clockMs = await writer.readClock?.();
+  const clockMs = await writer.readClockMs?.();
   const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
   return {
     path: database.path,
@@ -90,7 +90,7 @@ export const openLedger = async (
       counts: entries.toCounts(await database.query(entries.countsSql)),
       writers: (await writer.countRuns?.()) ?? 0,
     }),
-    writtenFiles: openWrittenFiles(database),
+    writtenFiles: openStoredFiles(database),
     entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
     /** Yields the requests of a scope, oldest first. @param from the smallest row */
     scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
@@ -139,7 +139,7 @@ const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
-const openWrittenFiles = (database: db.Database): WrittenFiles => ({
+const openStoredFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
     (await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
   recordDigest: async (path, digest) => {
@@ -163,10 +163,7 @@ const saveFactsSql = `
 
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/**
- * Reads the size in bytes of the largest accepted body (`passed`), and of the smallest body that was refused with a 413
- * (`refused`). `at` is the time of the 413 in milliseconds since 1970.
- */
+/** Body sizes in bytes: the largest accepted, and the smallest with a 413 (`at` in milliseconds since 1970). */
 const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;

@@ -43,9 +43,8 @@ export const openPriorOutcomes = (options: {
     isEmpty: () => facts.length === 0,
     /** Adds requests, which must include all unknown, new, and possibly changed requests since the last call. */
     async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
-      for (const { dedupKeys } of unknownEntries) {
+      for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
-      }
       unknownEntries = [];
       for await (const entry of entries) {
         const { state, input, dedupKeys } = entry;

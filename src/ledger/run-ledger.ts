@@ -174,12 +174,9 @@ export const openRunLedger = async (
     },
     async recordRefusedSize(bytes: number): Promise<void> {
       const { passed, refused } = destinationFacts.sizes;
-      const isKnown = refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes;
-      const sizes = {
-        passed: passed !== undefined && passed < bytes ? passed : undefined,
-        refused: { bytes, at: now() },
-      };
-      if (!isKnown) await saveFacts({ ...destinationFacts, sizes });
+      if (refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes) return;
+      const smaller = passed !== undefined && passed < bytes ? passed : undefined;
+      await saveFacts({ ...destinationFacts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
     async close(): Promise<void> {

@@ -114,7 +114,7 @@ export const makeSharedWriter = (
       if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
     },
     countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
-    readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
+    readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [

@@ -39,14 +39,12 @@ export interface Writer {
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
-  /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
-  /** Counts the runs that are writing a shared ledger. */
   countRuns?(): Promise<number>;
-  /** Reads the clock of a shared database, in milliseconds since 1970. */
-  readClock?(): Promise<number | undefined>;
-  /** Reads how many milliseconds remain of the longest lease of other runs. */
+  /** Reads the database's time in milliseconds since 1970. */
+  readClockMs?(): Promise<number | undefined>;
+  /** Reads the rest of the longest lease of other runs. */
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
@@ -97,7 +95,7 @@ const recordRequestSql = `INSERT INTO rollcall.request
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
-const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
+const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.scopedRequestsSql}
   WHERE state = 'trying'`;
 
 const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'

@@ -88,7 +88,7 @@ const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const groups = new Groups(scan.found.parts);
   const grouping = openGrouping({ parts: scan.found.parts, groups, byKey });
   grouping.groupParts(0);
-  return { groups, scattered: grouping.unsorted };
+  return { groups, scattered: grouping.scattered };
 };
 
 const digestsOf = (groups: Groups): readonly string[] =>

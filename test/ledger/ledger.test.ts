@@ -13,14 +13,13 @@ import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../sr
 import {
   type Entry,
   type EntryFilter,
-  type Ledger,
   type LedgerScope,
   openPriorOutcomes,
   openRunLedger,
   type RunLedger,
   verifyDataset,
 } from "../../src/ledger/index.ts";
-import { openLedger } from "../../src/ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";

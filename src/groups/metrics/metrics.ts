@@ -6,14 +6,14 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** One bit per kind of training data of a part. The next higher bit is set if a trajectory lacks data that it needs. */
+/** Bits of training data in a part. The next higher bit is set if a trajectory lacks data that it needs. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for the name of a metric that rollcall calculates. A metric of a trajectory with this name is ignored. */
+/** True for the name of a metric that rollcall calculates, and therefore ignores in trajectories. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 export class Tally {
@@ -77,15 +77,12 @@ export class Tally {
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;
-    const means = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
-    const values: readonly (readonly [string, number])[] = [
-      ...(this.reward.count > 0 ? [["reward", meanOfSum(this.reward)] as const] : []),
-      ["reward_std_dev", this.deviations.count === 0 ? 0 : meanOfSum(this.deviations)],
-      ...(rollouts > 0 ? [["exception_rate", this.exceptions / rollouts] as const] : []),
-      ...means.map(([key, sum]) => [key, meanOfSum(sum)] as const),
-    ];
+    const sums = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
     return {
-      ...Object.fromEntries(values.map(([key, value]) => [prefix + key, value])),
+      ...(this.reward.count > 0 ? { [`${prefix}reward`]: meanOfSum(this.reward) } : {}),
+      [`${prefix}reward_std_dev`]: this.deviations.count === 0 ? 0 : meanOfSum(this.deviations),
+      ...(rollouts > 0 ? { [`${prefix}exception_rate`]: this.exceptions / rollouts } : {}),
+      ...Object.fromEntries(sums.map(([key, sum]) => [prefix + key, meanOfSum(sum)])),
       "data/step_num_scenarios": this.groups,
       "data/step_num_trajectories": this.trajectories,
       "data/step_num_groups_submitted": this.groups,

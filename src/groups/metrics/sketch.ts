@@ -10,9 +10,8 @@ export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  /** The running mean, for display only. */
+  /** The running mean and sum of squared distances from the mean, for display only. */
   mean: -0,
-  /** The running sum of squared distances from the mean, for display only. */
   squares: -0,
   /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
@@ -79,7 +78,7 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Returns the values of a sketch, possibly rounded but within its bounds, and their counts, in ascending order. */
+/** Returns the values of a sketch in ascending order. Rounded values stay within the bounds. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,

@@ -1,10 +1,10 @@
 /** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
 
-/** The number of 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
+/** The 32-bit limbs that hold all bits of doubles, from 2^-1074 to 2^1023. */
 const limbCount = 66;
 const lowestExponent = -1074;
 
-/** Maximum additions before the limbs are emptied into `units`, so that each limb stays exact. */
+/** After more additions, a limb might be inexact. */
 const maxAdded = 2 ** 20;
 
 /** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
@@ -13,7 +13,7 @@ export const newSum = () => ({
   units: 0n,
   /** The rest of the sum, the lowest limb first. */
   limbs: new Float64Array(limbCount),
-  /** Additions since the limbs were emptied. */
+  /** Additions to `limbs`. */
   added: 0,
   count: 0,
 });
@@ -74,7 +74,7 @@ const toUnits = (limbs: Float64Array): bigint => {
 const roundedBits = 64;
 
 /** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
-const roundUnits = (units: bigint): { readonly value: number; readonly exponent: number } => {
+const roundUnits = (units: bigint) => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;
@@ -84,8 +84,8 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Returns minimum and maximum without NaN; infinities without values. */
-export const findBounds = (values: ArrayLike<number>): { readonly least: number; readonly most: number } => {
+/** Returns the bounds of values that are not NaN; infinities without values. */
+export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? 0;
@@ -105,7 +105,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
-/** Holds the few rewards of a group, for which an insertion sort without new memory is faster than V8's sort. */
+/** For the few rewards of a group, an insertion sort without new memory is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
 /** Returns the population standard deviation of finite doubles; 0 without values. */
@@ -119,7 +119,7 @@ export const standardDeviation = (values: ArrayLike<number>): number => {
     for (; areFew && at > 0 && (shares[at - 1] ?? 0) > value; at--) shares[at] = shares[at - 1] ?? 0;
     shares[at] = value;
   }
-  // Sorts, so that the order does not matter. Divides by 2 first, because the difference of two doubles can overflow.
+  // Sorts, so that the order of values does not matter. Halves values, because a difference can overflow.
   if (!areFew) shares.sort();
   const least = (shares[0] ?? 0) / 2;
   const range = (shares[count - 1] ?? 0) / 2 - least;

@@ -3,7 +3,7 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** A block has 2 to this power of numbers. Blocks of 512 would cost 40 MB per million groups, as more V8 objects. */
+/** A block has 2 to this power of numbers. Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -28,7 +28,7 @@ export class Column {
     return false;
   }
 
-  /** Returns the number at a position, or the default after the end. */
+  /** Returns the default after the end. */
   at(position: number): number {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
@@ -75,7 +75,7 @@ export class Column {
   }
 }
 
-/** Counts the positions that fulfill a condition, by binary search. All of these must precede the others. */
+/** Counts the leading positions that fulfill a condition, by binary search. No later position may fulfill it. */
 export const countWhile = (count: number, holds: (position: number) => boolean): number => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -106,20 +106,18 @@ export class Digests {
     this.#words.append(toWords(digests));
   }
 
-  /** Sets a digest. Skipped digests before it are zeros. */
+  /** Skipped digests before the position are zeros. */
   set(position: number, digest: Uint8Array): void {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
-  /** Copies `count` adjacent digests. */
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
     const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
     return new Uint8Array(buffer, byteOffset, byteLength);
   }
 
-  /** Returns a word of a digest, in the byte order of the machine. */
   wordOf(position: number, word: number): number {
     return this.#words.at(position * digestWords + word);
   }

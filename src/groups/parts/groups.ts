@@ -9,14 +9,14 @@ export const groupClosing = Buffer.from("]}");
 const rejectedBit = 1;
 const keyedBit = 2;
 
-/** Groups in the order of their first parts. The columns are all 0, and take no memory, if each part is a group. */
+/** Groups in the order of their first parts. If each part is a group, the columns are all 0 and take no memory. */
 export class Groups {
   readonly #parts: Parts;
-  /** Index of a part minus the number of its group. */
+  /** For each part, its index minus the number of its group. */
   readonly #fromGroup = new Column("u32");
-  /** Distance from a part to the next part of its group; 0 for the last part. */
+  /** For each part, the distance to the next part of its group; 0 for the last part. */
   readonly #toNext = new Column("u32");
-  /** Index of the first part of a group minus the number of the group. */
+  /** For each group, the index of its first part minus its number. */
   readonly #toFirst = new Column("u32");
   readonly #flags = new Column("u8");
 
@@ -36,7 +36,7 @@ export class Groups {
     return group;
   }
 
-  /** Adds a part after the last part of a group with a key; returns the group. */
+  /** Adds a part after the last part of a group; returns the group. */
   addPart(last: number, part: number): number {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
@@ -91,12 +91,12 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
-  /** Returns the rewards of a group's parts, which are trajectories if the group is bare. */
+  /** Returns the rewards of a bare group. */
   rewardsOf(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Returns the number of bytes of a group in a request. */
+  /** Returns the length of a group in a request. */
   bytesOf(group: number): number {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -130,11 +130,11 @@ export class Groups {
   };
 }
 
-/** Starts the digest of a bare group. The caller adds the digest of each trajectory. */
+/** Starts the digest of a bare group, to which the caller adds the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had ended before, and the first part of that group. */
-export type UnsortedPart = Readonly<{ part: number; first: number; key: string }>;
+export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   readonly parts: Parts;
@@ -157,9 +157,8 @@ export interface GroupedPart {
 
 /** Groups adjacent parts of one input by `group_id`, or all parts of all inputs by a key. */
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
-  /** Last parts of open groups, by key. */
-  const lastParts = new Map<string, number>();
-  const unsorted: UnsortedPart[] = [];
+  const lastPartByKey = new Map<string, number>();
+  const scattered: ScatteredPart[] = [];
   let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
@@ -167,21 +166,21 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
-    const last = key === undefined ? undefined : lastParts.get(key);
+    const last = key === undefined ? undefined : lastPartByKey.get(key);
     const isNew = last === undefined;
     const group = isNew ? groups.startGroup(part, { isKeyed: key !== undefined }) : groups.addPart(last, part);
-    if (key !== undefined) lastParts.set(key, part);
+    if (key !== undefined) lastPartByKey.set(key, part);
     if (!isNew && key !== undefined && !isAdjacent) {
-      unsorted.push({ part, first: groups.firstOf(group), key });
+      scattered.push({ part, first: groups.firstOf(group), key });
       groups.reject(group);
     }
     if (!isBetween) previousKey = key;
     onGrouped?.({ part, group, key, isNew, isAdjacent });
   };
   return {
-    unsorted,
+    scattered,
     /** Ends a group, so that its key starts another group. */
-    endGroup: (key: string) => lastParts.delete(key),
+    endGroup: (key: string) => lastPartByKey.delete(key),
     /** Groups the parts from `first` on that start before a line, and forgets all keys. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;

@@ -2,18 +2,16 @@
 import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
-  /** Index of the source among the inputs. */
+  /** Index of the source. */
   source: new Column("u32"),
   /** Offset in the source, in bytes. */
   start: new Column("f64"),
   length: new Column("u32"),
-  /** From 1. */
   line: new Column("u32"),
   /** CRC-32 of the bytes, compared before sending. 0 without digests. */
   checksum: new Column("u32"),
   /** The first `digestBytes` of the SHA-256 as words, if there are digests. */
   digest: new Column("u32"),
-  /** Index in `kinds`. */
   kind: new Column("u8"),
   valid: new Column("u8", 1),
   /** 1 if a group's rewards are equal; 0 for a trajectory. */
@@ -23,7 +21,7 @@ const newColumns = () => ({
   reward: new Column("f64"),
   /** Newest policy version; NaN without a version. */
   version: new Column("f64", Number.NaN),
-  /** Bits of training data (metrics/metrics.ts). */
+  /** `trainingBits` of metrics/metrics.ts. */
   training: new Column("u8"),
   /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
@@ -31,10 +29,10 @@ const newColumns = () => ({
   fingerprint: new Column("u32"),
 });
 
+/** A part is a group, a trajectory that becomes part of a group, or unreadable bytes. */
 type PartKind = "group" | "trajectory" | "unreadable";
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
-/** A group, a trajectory that becomes part of a group, or unreadable bytes. */
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
@@ -46,7 +44,7 @@ export class Parts {
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
 
-  constructor(hasDigests = true) {
+  constructor(hasDigests: boolean) {
     this.hasDigests = hasDigests;
   }
 
@@ -54,7 +52,7 @@ export class Parts {
     return this.columns.start.length;
   }
 
-  /** Adds a part. `hash` is the SHA-256 of its bytes; empty without digests. */
+  /** @param hash the SHA-256 of the part's bytes; empty without digests */
   push(part: Part, hash: Uint8Array): void {
     const { columns } = this;
     // A loop over the columns takes ten times as long.
@@ -88,7 +86,7 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns the group key of a part; undefined without a key, or after grouping. */
+  /** Returns undefined for a part without a group key, and after grouping. */
   keyOf(position: number): string | undefined {
     return this.keys[this.columns.key.at(position) - 1];
   }

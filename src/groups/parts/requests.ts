@@ -14,10 +14,10 @@ interface RequestFacts {
   readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Maximum stored requests, which is enough to show a difference. */
+/** Enough stored requests to show a difference. */
 const maxRequests = 100;
 
-/** One request of each content, in order, and the number of all requests. */
+/** The first request of each content, in order, and the number of all requests. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
@@ -26,7 +26,7 @@ export class Requests {
     return [...this.byContent.values()];
   }
 
-  /** Adds a request. Locates the request only if no earlier request has the same content. */
+  /** Locates the request only if no earlier request has the same content. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);

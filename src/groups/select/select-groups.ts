@@ -22,12 +22,12 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** The number of trajectories, with the highest rewards, that remain in a group. */
+  /** The number of trajectories to keep in a group: those with the highest rewards. */
   readonly best?: number | undefined;
-  /** The number of groups that are drawn at random from `seed`. */
+  /** The number of groups to draw at random, with `seed`. */
   readonly sample?: number | undefined;
   readonly seed: string;
-  /** The selected shard, from 1. The digest of a group decides its shard. */
+  /** `part` counts from 1. The digest of a group decides its shard. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
@@ -53,9 +53,9 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
-  /** Includes invalid groups, which stay invalid. */
+  /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
+  /** Indexes of the selected trajectories by group; absent for groups that are selected whole. */
   const partial = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -154,18 +154,18 @@ const fieldDefaults: JsonObject = {
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
-/** `place` names the trajectory in a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
-type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, place: () => string) => boolean;
+/** `locate` returns the position for a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
+type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
 
-const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
+const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string): Result => {
   try {
     return run();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     // An expression has a maximum depth, so only data can be too deep for the stack.
-    if (thrown instanceof RangeError && place !== undefined) throw nestedTooDeeply(text, place());
+    if (thrown instanceof RangeError && locate !== undefined) throw nestedTooDeeply(text, locate());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
-    throw invalidFilter(text, wrong, place?.());
+    throw invalidFilter(text, wrong, locate?.());
   }
 };
 
@@ -181,7 +181,7 @@ const script = new Script("run()");
 /** Time limit of the first try, which Ctrl-C cannot end, because handling Ctrl-C costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Returns false if V8's time limit, which costs 70 µs, ends a repeatable function, also in a regular expression. */
+/** Runs a repeatable function; returns false after the time limit, even in a regular expression. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal): Promise<boolean> => {
   const runLimited = (options: RunningScriptOptions) => {
     // Sets `run` for each try, because searches of the page run at the same time.
@@ -216,14 +216,14 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     if (!valid) throw error;
     return parsed;
   });
-  return (trajectory, group, place) => {
+  return (trajectory, group, locate) => {
     const evaluate = () => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
       const hint = "compare the value: --where 'reward > 0.5'";
-      throw invalidFilter(text, "the result is neither true nor false", place(), hint);
+      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
     };
-    return withFilterFailure(text, evaluate, place);
+    return withFilterFailure(text, evaluate, locate);
   };
 };
 
@@ -271,14 +271,14 @@ const openFilter = (
     const size = trajectories.length;
     const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: least, reward_max: most };
     const facts = { number: group + 1, size, exceptions, ...moments };
-    const place = () => toFileLine(locateGroup(dataset, group));
+    const locate = () => toFileLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
-      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, place) ? [at] : []));
+      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, locate) ? [at] : []));
     };
     const limitMs = maxEvaluationMs + size;
     if (!canBeSlow.test(where)) evaluate();
-    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, place());
+    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
     return { rewards, wanted };
   };
 };

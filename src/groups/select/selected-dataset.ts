@@ -41,8 +41,8 @@ export const selectDataset = async (
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const place = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
-    problems.report("empty-selection", { by, groups: dataset.groups.count }, place);
+    const location = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
+    problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
   return {
@@ -68,7 +68,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number): Buffer =>
-    groups.isValid(group) ? composeGroup(dataset, group, { window, positions: partial.get(group) }) : invalidLine;
+    groups.isValid(group) ? composeGroup(dataset, group, window, partial.get(group)) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
@@ -123,7 +123,7 @@ const createOrigin = (
       const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // The digest of a cut group depends on its record or whole group, and on the selected positions.
+      // The digest of a cut group combines the selected positions with the digest of its record or whole group.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??
