@@ -169,7 +169,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {
-    found.push(...level.filter(([path, value]) => path.length <= maxPathLength && matches(value)));
+    for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
       const value = unwrapJson(given);
       const items = value.items().map((item) => ["0", item] as const);

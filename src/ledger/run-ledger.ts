@@ -54,6 +54,8 @@ export const openRunLedger = async (
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  /** True if the service echoed a key before this run; undefined before the first read of the ledger. */
+  let echoedBefore: boolean | undefined;
   let lock: Lock | undefined;
   let scopeRow: number | undefined;
   const ownRequests = new Set<string>();
@@ -63,6 +65,7 @@ export const openRunLedger = async (
 
   const readFacts = async (): Promise<void> => {
     destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
+    echoedBefore ??= destinationFacts.echoesKey;
   };
   const saveFacts = async (facts: DestinationFacts): Promise<void> => {
     destinationFacts = facts;
@@ -84,7 +87,12 @@ export const openRunLedger = async (
   return {
     resultFacts: ledger === undefined ? null : { path, created: ledger.created },
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
+    /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
     get honorsKeys(): boolean {
+      return options.honorsKeys || echoedBefore === true;
+    },
+    /** True if a later run may resend an unknown request. */
+    get willHonorKeys(): boolean {
       return options.honorsKeys || destinationFacts.echoesKey;
     },
     now,

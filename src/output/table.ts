@@ -182,7 +182,7 @@ const layOutRows = (
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
   // cli-table3 has the character widths of 2019, so cli-table3 gets placeholders of the right width instead of cells.
-  table.push(...lines.map((line) => line.map((cell) => placeholder.repeat(measureWidth(cell)))));
+  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(measureWidth(cell))));
   const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
   // The lookbehind prevents an attempt to match at each of many spaces.

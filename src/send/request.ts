@@ -33,10 +33,14 @@ const keyHonoredMs = 24 * 60 * 60 * 1000;
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
 /** True if the service is known to log a repeated request once, within `keyHonoredMs` of the first attempt. */
-export const isKeyHonored = ({ key, firstTried }: RecordedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
+export const isKeyHonored = (
+  { key, firstTried }: RecordedRequest,
+  { runLedger, idempotency }: KeyFacts,
+  honorsKeys = runLedger.honorsKeys,
+): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
-  return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
+  return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
 /** True if an unknown request of an earlier run is resent: by option or honored key, never with `--resend-logged`. */
@@ -103,8 +107,10 @@ export const recordAttempt = async (
 ): Promise<void> => {
   const { recorded, lastOutcome } = sent;
   await runLedger.recordOutcome(recorded, { ...lastOutcome, state });
-  const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.honorsKeys) await runLedger.recordKeyEcho();
+  // A gateway may copy the header into its own error reply, so only the reply of a logged request counts.
+  const echoes =
+    state === "logged" && attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
+  if (echoes && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
 };
 
 const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: string) => string) => {

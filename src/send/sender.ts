@@ -168,8 +168,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     const refusal = { ...options, request, answer: attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
     const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
     const { requests: cut = [], refused = [], stop = attempt.failure } = next;
-    for (const { group } of refused) outcomes.set(group, "rejected");
-    sent.refused.push(...refused);
+    for (const group of refused) {
+      outcomes.set(group.group, "rejected");
+      sent.refused.push(group);
+    }
     limit = Math.min(limit, next.limit ?? limit);
     queueFirst(cut);
     if (cut.length + refused.length === 0) stopWith(toSignalFailure(host) ?? stop);
@@ -190,7 +192,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
-    takenGroups.push(...request.groups.filter((group) => takenElsewhere.has(group)));
+    for (const group of request.groups) if (takenElsewhere.has(group)) takenGroups.push(group);
     const groups = request.groups.filter((group) => !takenElsewhere.has(group));
     if (groups.length > 0) queueFirst([planRequest(dataset, { envelope, groups })]);
   };
@@ -200,8 +202,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       ...sent,
       attemptedOrQueued: sent.attempted + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
-      // A reply in another lane may have shown that keys are honored.
-      unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
+      unknown: unknown && {
+        ...unknown,
+        isKeyHonored: requests.isKeyHonored(unknown.recorded, options, runLedger.willHonorKeys),
+      },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. After a signal, each job has one attempt. */

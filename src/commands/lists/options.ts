@@ -22,13 +22,19 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
+/** An ISO 8601 date, with an optional time and an optional offset. */
+const isoTime = /^\d{4}-\d{2}-\d{2}(?<time>T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?<offset>Z|[+-]\d{2}:\d{2})?)?$/i;
+
+/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. The default offset is UTC. */
 const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
-  const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
+  const { time, offset } = isoTime.exec(word)?.groups ?? {};
+  const date = isoTime.test(word)
+    ? Date.parse(time !== undefined && offset === undefined ? `${word}Z` : word)
+    : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
   throw wrongValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
 };

@@ -146,7 +146,7 @@ const createOrigin = (
       for (const groupPart of listParts(dataset, groupAt(line))) {
         const { source: from, part } = groupPart;
         const read = async () => ({ ...input.locateLine(from, part.line), bytes: await window.readPart(groupPart) });
-        records.push(...((await from.origin?.recordsOf(part.line)) ?? [await read()]));
+        for (const record of (await from.origin?.recordsOf(part.line)) ?? [await read()]) records.push(record);
       }
       return records;
     },

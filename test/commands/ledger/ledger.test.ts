@@ -98,6 +98,20 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await idsOf(place, ["--limit", "6"])).toEqual(["a", "b", "c", "d", "e", "f"]);
   });
 
+  it("reads a time without an offset as UTC", async (context) => {
+    const service = await faultyService(context);
+    service.next(named("a"));
+    const place = placeAt(context, service.url);
+    await place.log([place.write("a.jsonl", groupOf(1))]);
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString().replace("Z", "");
+    for (const TZ of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+      const ran = await place.run(["ledger", "calls", "--until", inAnHour], { env: { ...place.env, TZ } });
+      expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\t/) });
+      const later = await place.run(["ledger", "calls", "--since", inAnHour], { env: { ...place.env, TZ } });
+      expect(later).toMatchObject({ code: 0, stdout: "" });
+    }
+  });
+
   it("counts refused groups as not logged in `ledger verify`", async (context) => {
     const service = await faultyService(context);
     service.next(refuse(422));
