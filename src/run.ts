@@ -26,8 +26,8 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
-      const { words, changes = false } = parsed.command;
-      const areFieldsChecked = changes && isProgramFormat(options.format);
+      const { words, hasSideEffects = false } = parsed.command;
+      const areFieldsChecked = hasSideEffects && isProgramFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked } });

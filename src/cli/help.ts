@@ -10,8 +10,8 @@ const screenLines = 23;
 
 /** A description that would get fewer columns goes below its term. */
 const minDescriptionWidth = 30;
-/** If the names of the verbs are longer, `<verb>` replaces them. */
-const maxVerbsLength = 20;
+/** If the list of a noun's verbs is longer, `<verb>` replaces the list. */
+const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;
 type NamedKind = readonly [name: string, kind: Kind<unknown>];
@@ -28,57 +28,57 @@ const createLayout = (terminalColumns: number) => {
         : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
     );
   };
-  return { columns, list, wrapped: (text: string) => helper.boxWrap(text, columns) };
+  return { columns, list, wrap: (text: string) => helper.boxWrap(text, columns) };
 };
 
 export const shortHelp = (command: Command, terminalColumns = screenColumns) => {
-  const { columns, wrapped, list } = createLayout(terminalColumns);
+  const { columns, wrap, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
   const groups = groupLines(command, columns);
-  const laidOut = () => {
+  const layOut = () => {
     const parts = [
-      [wrapped(capitalize(command.about)), wrapped(`Usage: ${commands.formatUsage(command)}`)],
-      list(verbItems(command)),
+      [wrap(capitalize(command.about)), wrap(`Usage: ${commands.formatUsage(command)}`)],
+      list(subcommandItems(command)),
       isRoot ? ["Global options, before or after the command:"] : list(ownItems(command)),
       groups,
       exampleLines(command),
-      [wrapped(`All options${common}: ${commands.formatInvocation(command)} --help`)],
+      [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    // Omits the empty lines between parts if the help would not fit one screen.
+    // Without the empty lines between parts, more help fits one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
-  while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
-  return laidOut();
+  while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
+  return layOut();
 };
 
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const verbItems = (command: Command) => {
+const subcommandItems = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of command.verbs) {
-    const { group, summary, about } = verb;
-    if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(verb)]);
+  for (const subcommand of command.subcommands) {
+    const { group, summary, about } = subcommand;
+    if (group === undefined) items.push({ term: commandTerm(subcommand), description: summary ?? about });
+    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(subcommand)]);
   }
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
-const verbTerm = (command: Command): string => {
-  const { verbs, args } = command;
-  const [only, ...others] = verbs;
+const commandTerm = (command: Command): string => {
+  const { subcommands, args } = command;
+  const [only, ...others] = subcommands;
   const name = commands.lastWord(command);
   if (only === undefined)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // If each verb has verbs of its own, the command is mainly used without a verb: `serve`, not `serve keys`.
-  if (verbs.every((verb) => verb.verbs.length > 0)) return name;
-  if (others.length === 0) return `${name} ${verbTerm(only)}`;
-  const listed = verbs.map(commands.lastWord).join("|");
-  return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
+  // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
+  if (subcommands.every((one) => one.subcommands.length > 0)) return name;
+  if (others.length === 0) return `${name} ${commandTerm(only)}`;
+  const listed = subcommands.map(commands.lastWord).join("|");
+  return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
 };
 
 const ownItems = ({ args, options }: Command) => [
@@ -124,15 +124,15 @@ const exampleLines = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
 export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
-  const { wrapped, list } = createLayout(terminalColumns);
+  const { wrap, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
   const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
-  const verbs = command.verbs.map(({ words, about }) => ({ term: words, description: about }));
+  const subcommands = command.subcommands.map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
-    wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
-    wrapped(`Usage: ${commands.formatUsage(command)}`),
-    section("Commands", verbs),
+    wrap(`${capitalize(command.about).replace(/\.$/, "")}.`),
+    wrap(`Usage: ${commands.formatUsage(command)}`),
+    section("Commands", subcommands),
     section("Arguments", argumentItems(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
@@ -183,7 +183,7 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: command.verbs.map(commands.lastWord),
+  verbs: command.subcommands.map(commands.lastWord),
   examples: command.examples,
 });
 
