@@ -59,17 +59,17 @@ export const readOutput = (call: RawJson): Conversation => {
   return { items, rest: choices === undefined ? undefined : omitMembers(output, ["choices"]) };
 };
 
-const hasMessages = (items: readonly RawJson[]): boolean => items.some((item) => findMessage(item) !== undefined);
+const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
 export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
   return kept.length === 0 ? undefined : toObject(kept);
 };
 
-export const toObject = (members: readonly RawMember[]): RawJson =>
+export const toObject = (members: readonly RawMember[]) =>
   parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
 
-export const composeMessage = (role: string, content: RawJson): RawJson =>
+export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
 /** Returns the item itself if it is a message, or the message of a choice. Assumed: a choice has no `role`. */

@@ -85,7 +85,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
 /** Replaces the messages of choices by the choices, which the local service stores separately. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly string[] => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
-  const isChoice = (json: string): boolean => findValue(choices[0], "message")?.json === json;
+  const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
@@ -108,7 +108,7 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   return messages.some(isFromModel) ? messages : "no-answer";
 };
 
-const hasMessage = (item: RawJson): boolean => findMessage(item) !== undefined;
+const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
 
 const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (itemsOf(findValue(output, "choices")).length > 1) return "several-choices";

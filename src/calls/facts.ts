@@ -20,10 +20,10 @@ export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: st
 /** `parts` are amounts as written in the call. `total` is undefined if a part is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
-export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
+export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
 
 /** Returns the name in `op_name`. Assumed: `op_name` is this name, or `<scheme>:///team/project/op/name:digest`. */
-export const findOperation = (call: RawJson): string | undefined => {
+export const findOperation = (call: RawJson) => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
@@ -39,11 +39,11 @@ export const findState = (call: RawJson, prefix: string): CallState => {
   return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
 };
 
-export const isRunning = (call: RawJson): boolean =>
+export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
 /** True if a field has a value, even if `omitContent` removed the value. An empty text is not a value. */
-const hasValue = (call: RawJson, field: string): boolean => {
+const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && value.json !== '""';
 };
@@ -69,8 +69,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
-const findNamedModel = (call: RawJson): string | undefined =>
-  textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
+const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
 /** Returns each model's numbers of tokens. Assumed: `summary.usage[model]`, or else `output.usage`, has them. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
@@ -150,7 +149,7 @@ const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "excepti
 export const omittedKey = "omitted_bytes";
 
 /** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
-export const omitContent = (call: RawJson, prefix: string): RawJson => {
+export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];
   const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
@@ -164,7 +163,7 @@ export const omitContent = (call: RawJson, prefix: string): RawJson => {
   return parseRawJson(composeMembers(kept));
 };
 
-const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>): string | undefined => {
+const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>) => {
   if (isAbsent(value)) return "null";
   if (value.json === '""') return value.json;
   if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
@@ -189,9 +188,9 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
 
-const isFact = (key: string, text: string): boolean =>
+const isFact = (key: string, text: string) =>
   /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
   (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-const isShortText = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
+const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

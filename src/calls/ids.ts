@@ -24,7 +24,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 }
 
 /** @param why completes the sentence "it is …" */
-const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
+const invalidCallId = ({ line, why }: { line: number; why: string }) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
@@ -53,7 +53,7 @@ const parseLine = (text: string, line: number): readonly string[] => {
   return ids;
 };
 
-const parseField = (text: string): string => {
+const parseField = (text: string) => {
   const field = (text.split("\t", 1)[0] ?? "").trim();
   const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;

@@ -51,17 +51,17 @@ export const findPath = (call: RawJson, path: CallPath): PathResult => {
   return { kind: "found", value };
 };
 
-const describeIndexes = (count: number): string => {
+const describeIndexes = (count: number) => {
   if (count === 0) return "an empty list";
   return count === 1 ? "[0]" : `[0] to [${count - 1}]`;
 };
 
-const describeKind = ({ kind, text }: RawJson): string => {
+const describeKind = ({ kind, text }: RawJson) => {
   if (kind === "word") return text === "null" ? text : "a boolean";
   return kind === "object" ? "an object" : `a ${kind}`;
 };
 
-export const formatPath = (path: CallPath): string =>
+export const formatPath = (path: CallPath) =>
   path
     .map((step, index) => {
       if (typeof step === "number") return `[${step}]`;

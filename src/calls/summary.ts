@@ -9,7 +9,7 @@ export const openSummary = (prefix: string) => {
   const all = openGroup("", "");
   const groups = new Map<string, ReturnType<typeof openGroup>>();
   return {
-    add(call: RawJson): void {
+    add(call: RawJson) {
       const found = readFacts(call, prefix);
       const { usages, costs } = found;
       all.add(found);
@@ -19,7 +19,7 @@ export const openSummary = (prefix: string) => {
         const key = JSON.stringify([op, model]);
         const group = groups.get(key) ?? openGroup(op, model);
         groups.set(key, group);
-        const isOfModel = (part: facts.Usage | facts.Cost): boolean => modelOf(part) === model;
+        const isOfModel = (part: facts.Usage | facts.Cost) => modelOf(part) === model;
         group.add({ ...found, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },
@@ -39,8 +39,8 @@ const readFacts = (call: RawJson, prefix: string) => ({
   costs: facts.readCosts(call, prefix),
 });
 
-const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
+const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
@@ -54,7 +54,7 @@ const openGroup = (op: string, model: string) => {
   };
   let [calls, callsWithCost, dollars] = [0, 0, zero];
   return {
-    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>): void {
+    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>) {
       calls++;
       states[state]++;
       if (micros !== undefined && micros >= 0) durations.push(micros);

@@ -22,9 +22,9 @@ export const maxSavedReplies = 500;
 /** Maximum decompressed size of a file. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
-const historyRoot = (folder: string): string => join(folder, "catalog-history");
+const historyRoot = (folder: string) => join(folder, "catalog-history");
 
-const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string => {
+const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
   const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
   return join(historyRoot(folder), `${catalog}-${digest}`);
 };
@@ -47,7 +47,7 @@ const readReply = ({ path }: { readonly path: string }): Buffer | undefined =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
 /** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws errors of `node:fs` */
-export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
+export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);
   const latest = files.at(-1);

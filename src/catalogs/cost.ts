@@ -14,7 +14,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   const byModel = getValue(call, ["summary", "usage"]);
   const usages = isObject(byModel) ? Object.values(byModel).flatMap((value) => parseUsage(value) ?? []) : [];
   if (usages.length === 0) return inOutput;
-  const total = (unit: keyof Usage): number => usages.reduce((sum, usage) => sum + usage[unit], 0);
+  const total = (unit: keyof Usage) => usages.reduce((sum, usage) => sum + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
   // A summary usually lacks cached tokens, so an output with the same numbers of tokens is preferred.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
@@ -77,7 +77,7 @@ export const computeCost = (
 };
 
 /** Compares costs. A cost with an unknown total comes last. */
-export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
+export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
   return decimals.compareDecimals(left, right);

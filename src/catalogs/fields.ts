@@ -29,7 +29,7 @@ const field = (name: string, options: FieldOptions) => {
     name,
     heading,
     ...display,
-    cell: (row: FieldRow, spelled: () => string): string => {
+    cell: (row: FieldRow, spelled: () => string) => {
       const value = read(row) ?? undefined;
       if (value === undefined) return "";
       return text?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
@@ -41,7 +41,7 @@ const field = (name: string, options: FieldOptions) => {
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
   field(name, { ...options, read: ({ model }) => model?.value[name] });
 
-export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 const wordList = { text: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
 
@@ -54,7 +54,7 @@ const unixTime = {
 /** The last millisecond whose year has four digits. */
 const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
-export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
+export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3), in their public order (output.md). */
 export const modelFields: readonly FieldColumn[] = [
@@ -94,17 +94,17 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 /** Returns a price in US dollars per token or unit; undefined, not zero, if absent or invalid. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
+const formatAmount = (name: string, price: Decimal) => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
 /** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
-export const formatPrice = (name: string, value: unknown): string => {
+export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
 /** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit stays over it */
-export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
+export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
   if (was === 0n) return "";
@@ -196,7 +196,7 @@ export const compilePattern = (pattern: string): ((names: Record<"id" | "name", 
 };
 
 /** `*` matches any characters, and `?` one character. Takes at most text × glob steps, unlike a regular expression. */
-const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
+const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
   let [at, globAt] = [0, 0];
   let star: { readonly globAt: number; at: number } | undefined;
   while (at < text.length) {
@@ -209,12 +209,12 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
 };
 
 /** Compares texts in an order that does not depend on the language. */
-export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Finds an id with the same part after the slash, an id with few typos, or else the only id that contains `id`. */
-export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
+export const findNearestId = (id: string, ids: readonly string[]) => {
   if (id === "") return undefined;
-  const suffixOf = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
+  const suffixOf = (one: string) => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
   const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));
   return (
     ids.find((one) => suffixOf(one) === suffixOf(id)) ??

@@ -81,9 +81,9 @@ type WordsName = (typeof wordsOptions)[number]["name"];
 
 const listWords = (filter: Filter, name: WordsName): Strings | undefined =>
   name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
-const normalizeWord = (word: string): string => word.trim().toLowerCase();
+const normalizeWord = (word: string) => word.trim().toLowerCase();
 
-const isAtLeast = (value: unknown, minimum: number): boolean =>
+const isAtLeast = (value: unknown, minimum: number) =>
   // Assumed: 0 means "not stated".
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
@@ -140,7 +140,7 @@ const listCriteria = (filter: Filter, now: number) => {
 };
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
-export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
+export const hasFilters = (filter: Filter) => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {

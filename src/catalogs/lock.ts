@@ -89,7 +89,7 @@ const readLockBytes = (file: string): Buffer | undefined => {
 };
 
 /** Writes a lock file; returns false if the file is up to date. @param clean escapes invisible characters */
-export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
+export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string) => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");
   if (before === written) return false;
@@ -104,7 +104,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   return true;
 };
 
-const formatLock = (models: readonly LockedModel[]): string => {
+const formatLock = (models: readonly LockedModel[]) => {
   const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
   const shortLists = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);

@@ -144,18 +144,18 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
 };
 
 /** Assumed: the first number in a quantization's name is its number of bits, as in `int4`, `nvfp4`, `fp8_e4m3`. */
-const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
+const countBits = (quantization = "") => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
-const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean => {
+const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal) => {
   const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
   return decimals.compareDecimals(decimals.shiftDecimal(is, 2), decimals.multiplyDecimals(was, percent)) > 0;
 };
 
-const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
-export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
+const acceptWay = (file: string) => `accept the change with \`${lockCommand(file)}\``;
+export const acceptAdvice = (file: string) => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
 /** True if `catalog lock` can accept a regression. */
-export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
+export const isAcceptable = (rule: RuleName) => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
@@ -179,7 +179,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, needsCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
     const why = `because no other model in the ${locked.catalog} catalog can replace ${locked.id}`;
-    const adviceFor = (rule: RuleName): string => {
+    const adviceFor = (rule: RuleName) => {
       if (errors.length === 0) return acceptAdvice(lock.file);
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
@@ -197,7 +197,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
   });
 };
 
-const countChanges = (regressions: readonly Regression[]): number =>
+const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
 /** Finds the cheapest other model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
@@ -212,11 +212,11 @@ const findReplacement = (
   });
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
-  const canReplace = (model: LockedModel): boolean =>
+  const canReplace = (model: LockedModel) =>
     findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
-  const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
+  const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
   return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
 };

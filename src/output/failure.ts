@@ -10,7 +10,7 @@ const maxProblems = 20;
 const maxReplyLength = 2000;
 type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
-export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
+export const printFailure = async (screen: Screen, end: RunEnd) => {
   screen.stopProgress();
   const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
@@ -20,10 +20,10 @@ export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =
   );
 };
 
-export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
+export const warningText = (screen: Screen, problem: Problem, paint: Paint) =>
   `${formatProblem(problem, styleOf(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = (screen: Screen, problem: Problem, indent = 0): string => {
+export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
   const columns = screen.host.terminal.columns - indent;
   return formatProblem(problem, { ...styleOf(screen, plainPaint), columns }).join("\n");
 };
@@ -63,7 +63,7 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): string => {
+const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
@@ -78,7 +78,7 @@ const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> 
   return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
 };
 
-const formatFailure = (failure: Failure, style: TextStyle): string => {
+const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
@@ -106,10 +106,9 @@ const formatFailure = (failure: Failure, style: TextStyle): string => {
   return `${lines.join("\n")}\n`;
 };
 
-const formatPosition = ({ file, line, column }: FailureLocation): string =>
-  positionPrefix({ file, line, column }).slice(0, -2);
+const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
 
-const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string): boolean =>
+const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string) =>
   first !== undefined &&
   others.length === 0 &&
   message.includes(first.message) &&
@@ -154,13 +153,13 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   ];
 };
 
-const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
+const onOneLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
 /** Adds the path if the problem has no column, or is from a service, whose messages may not name the value. */
-const formatMessage = ({ path = [], from, column, message }: Problem): string =>
+const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOthers = ({ file, others }: Problem): string | undefined => {
+const formatOthers = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
   let last = others.places.every((place) => place.startsWith(`${file}:`)) ? file : undefined;
   const lead = last === undefined ? "" : others.places.length > 1 ? "lines " : "line ";
@@ -188,7 +187,7 @@ const hangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const { paint } = style;
   const digits = String(excerpt.line).length;
-  const gutter = (number: string): string => `${number.padStart(digits + 1)} │ `;
+  const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
   const columns = (style.columns ?? 0) - measureWidth(gutter(""));
   if (columns < minTextColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
@@ -206,7 +205,7 @@ const maxMarkedShare = 0.6;
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // Each white-space character becomes a space, because the width of a tab depends on its position.
-  const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
+  const safe = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
   // A secret that crosses an edge of the value is found only in the whole text. The mark is then at the text's start.

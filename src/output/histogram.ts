@@ -8,7 +8,7 @@ type Distribution = Distributions["rewards"];
 const maxBars = 8;
 const minWidth = 30;
 
-export const printHistograms = async (screen: Screen, distributions: Distributions): Promise<void> => {
+export const printHistograms = async (screen: Screen, distributions: Distributions) => {
   const { width } = screen;
   const { rewards, groups, sampled } = distributions;
   if (rewards.count === 0 || width < minWidth) return;
@@ -56,11 +56,11 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
     counts[bin] = (counts[bin] ?? 0) + count;
   }
   // Edges usually have few digits, but the edges of large rewards that differ little need more digits.
-  const edge = (at: number): string => formatNumber(start + at * step, 12);
+  const edge = (at: number) => formatNumber(start + at * step, 12);
   return counts.map((count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
 };
 
-const formatNumber = (value: number, digits = 4): string => {
+const formatNumber = (value: number, digits = 4) => {
   const short = Number(value.toPrecision(digits));
   return Math.abs(short) >= 1e7 || (short !== 0 && Math.abs(short) < 1e-4) ? short.toExponential() : String(short);
 };

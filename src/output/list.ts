@@ -6,7 +6,7 @@ import type { Screen } from "./screen.ts";
 import type { Column, ListView, ShownColumn, WireObjects } from "./views.ts";
 import * as wires from "./wire.ts";
 
-export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
+export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
   if (format === "json" || format === "jsonl") {
@@ -40,7 +40,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
 const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
-  const text = (row: Row, position: number): string => {
+  const text = (row: Row, position: number) => {
     const found = wireText(rows, position, path, format);
     if (found !== undefined) return found;
     // The reply lacks computed values. A damaged reply can have `a` instead of `a.b`, and `a` keeps its digits.
@@ -67,8 +67,8 @@ function* linePieces<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
   rows: readonly Row[],
-): Generator<string, void> {
-  const quote = (text: string): string => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+) {
+  const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csvLine = (cells: readonly string[]) => `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n`;
   const tsvLine = (cells: readonly string[]) => `${cells.map(safe.line).join("\t")}\n`;
   const isCsv = format === "csv";
@@ -82,21 +82,21 @@ function* linePieces<Row>(
 }
 
 /** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
-export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
+export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
 /** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` for an unknown field */
-export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
+export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
   await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
 function* jsonPieces(
   { format, fields, host, options }: Screen,
   wire: WireObjects,
   columns: readonly wires.NamedColumn[],
-): Generator<string, void> {
+) {
   const { document, container, isList, all, shown } = wires.openWire(wire);
   const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
-  const formatObject = (object: raw.RawJson): string =>
+  const formatObject = (object: raw.RawJson) =>
     picked === undefined ? raw.compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {
     for (const object of shown) yield `${formatObject(object)}\n`;

@@ -2,14 +2,14 @@
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
-export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
+export const printPage = async (screen: Screen, page: Page) => await printPages(screen, [page]);
 
 type Pages = Iterable<Page> | AsyncIterable<Page>;
 
-export const printPages = async (screen: Screen, pages: Pages): Promise<void> =>
+export const printPages = async (screen: Screen, pages: Pages) =>
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
-async function* textOfPages(screen: Screen, pages: Pages): AsyncGenerator<string, void> {
+async function* textOfPages(screen: Screen, pages: Pages) {
   let isNext = false;
   for await (const page of pages) {
     yield* pageTexts(page, isNext, await layoutOf(screen, page));
@@ -46,7 +46,7 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, i
   };
 };
 
-function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout): Generator<string, void> {
+function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout) {
   if (isNext) yield `\n${layout.paint("faint", layout.rule)}\n`;
   let isFirst = !isNext;
   for (const section of sections) {
@@ -60,7 +60,7 @@ function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout): Genera
   }
 }
 
-function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
+function* sectionLines(section: Section, layout: Layout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that no content looks like a title.
@@ -95,7 +95,7 @@ const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): 
 type Indents = Readonly<{ beside: number; below: number }>;
 
 /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
-const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout): boolean => {
+const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout) => {
   if (beside + widthOf(text) <= width) return false;
   if (width - beside < minColumns) return true;
   const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
@@ -118,7 +118,7 @@ function* blockLines(
   { clean, fold, paint, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
-  const toFileLine = (line: string): string => {
+  const toFileLine = (line: string) => {
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
@@ -149,16 +149,16 @@ function* blockLines(
 /** The parts of a folded line repeat the line's indent up to this width. A wider indent would leave little space. */
 const maxKeptIndent = 16;
 
-const leadingSpaces = (line: string): string => {
+const leadingSpaces = (line: string) => {
   const spaces = /^ */.exec(line)?.[0] ?? "";
   return spaces.length <= maxKeptIndent ? spaces : "";
 };
 
-const formatFoldNote = (text: string): string => {
+const formatFoldNote = (text: string) => {
   const lines = text.split("\n").length;
   const onLines = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
   return `… folded: ${groupDigits(String(text.length))} characters${onLines} (--full)`;
 };
 
-export const groupDigits = (digits: string): string =>
+export const groupDigits = (digits: string) =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

@@ -16,7 +16,7 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
   const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
   let spinner: Ora | undefined;
-  const start = async (): Promise<void> => {
+  const start = async () => {
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
@@ -65,7 +65,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
-  const show = (state: MeterState): void => {
+  const show = (state: MeterState) => {
     const isNew = state.phase !== phase;
     phase = state.phase;
     const { bytes, ofBytes = null, groups = null } = state;
@@ -85,11 +85,11 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>): void => {
+    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>) => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },
-    stop(): void {
+    stop() {
       running?.stop();
       running = undefined;
     },
@@ -104,7 +104,7 @@ const minCells = 5;
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
-): string => {
+) => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
@@ -125,12 +125,12 @@ export const formatBar = (
   return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
 };
 
-const formatMegabytes = (bytes: number): string => {
+const formatMegabytes = (bytes: number) => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
   return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
 };
 
-const formatDuration = (seconds: number): string => {
+const formatDuration = (seconds: number) => {
   const wholeSeconds = Math.ceil(seconds);
   if (wholeSeconds < 60) return `${wholeSeconds} s`;
   return wholeSeconds < 3600 ? `${Math.ceil(wholeSeconds / 60)} min` : `${Math.ceil(wholeSeconds / 3600)} h`;

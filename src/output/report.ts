@@ -21,7 +21,7 @@ export interface Report {
 }
 
 /** Prints a report, or writes the report to `file`. @throws Failure `report-exists`, `output-unwritable` */
-export const printReport = async (screen: Screen, report: Report): Promise<void> => {
+export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
   // Only the report itself may contain commands of a build system.
@@ -33,7 +33,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
 };
 
 /** Returns the last line of a report file, with which a later run detects changes of the report. */
-const checksumLine = (form: ReportFormat, text: string): string => {
+const checksumLine = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -41,7 +41,7 @@ const checksumLine = (form: ReportFormat, text: string): string => {
 const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
 
 /** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
-export const requireReportFile = (file: string): void => {
+export const requireReportFile = (file: string) => {
   const check = () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size === 0) return;
@@ -52,12 +52,12 @@ export const requireReportFile = (file: string): void => {
   writeUserFile(file, check, reportFile);
 };
 
-const isError = ({ severity }: Problem): boolean => severity === "error";
+const isError = ({ severity }: Problem) => severity === "error";
 
 /** Errors come first, because GitHub limits the number of shown problems. GitHub's runner defines the escapes. */
-const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
-  const escapeData = (text: string): string => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
-  const escapeValue = (value: string | number): string => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
+const githubText = (problems: readonly Problem[], clean: TextCleaner) => {
+  const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
+  const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const sorted = problems.toSorted((a, b) => Number(isError(b)) - Number(isError(a)));
   const lines = sorted.map((problem) => {
     const { file, line, column, severity, rule } = problem;
@@ -69,13 +69,13 @@ const githubText = (problems: readonly Problem[], clean: TextCleaner): string =>
   return lines.join("");
 };
 
-const problemText = ({ message, advice, others }: Problem): string => {
+const problemText = ({ message, advice, others }: Problem) => {
   const more = others && `and ${others.count} more: ${others.places.join(", ")}`;
   return [message, more, advice].filter((part) => part !== undefined).join("\n");
 };
 
 /** Makes a suite for each input, and one for other problems. Each problem is a test. A suite without errors passes. */
-const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
+const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
   const problemsOf = (name: string) => problems.filter(({ file }) => file === name);
@@ -109,8 +109,8 @@ const junitSuite = (input: string, problems: readonly Problem[], clean: TextClea
 
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-const xmlText = (text: string): string =>
+const xmlText = (text: string) =>
   text.replace(nonXmlCharacters, "\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-const attribute = (text: string): string =>
+const attribute = (text: string) =>
   xmlText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\r", "&#13;").replaceAll("\t", "&#9;");

@@ -74,14 +74,14 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   let isPagerClosed = false;
 
   /** Writes to standard error, in the order of the calls. Ignores errors, because rollcall could not report them. */
-  const writeError = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
+  const writeError = (text: (paint: Paint) => string | Promise<string>) => {
     errorPaint ??= loadPaint(errorColor);
     const paint = errorPaint;
     const write = async () => await errors.write(safe.breakCommands(await text(await paint)));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
-  const tell = (event: object, text: Parameters<typeof writeError>[0]): void =>
+  const tell = (event: object, text: Parameters<typeof writeError>[0]) =>
     void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : text);
 
   const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
@@ -89,15 +89,15 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  const notice = (sentence: string): void => {
+  const notice = (sentence: string) => {
     if (isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => await formatNote(sentence, paint));
   };
 
   /** Writes to standard output, after everything that was queued for standard error. */
-  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
+  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
     const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
-    const cleanPieces = async function* (): AsyncGenerator<string, void> {
+    const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
         spinner?.stop();
         await errorQueue;
@@ -111,7 +111,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     } else await writePieces(output, cleanPieces());
   };
 
-  const labelColumns = (): number => Math.max(0, terminal.columns - spinnerColumns);
+  const labelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string): progress.ProgressIndicator => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
@@ -132,50 +132,49 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     printsEvents,
     drawsFrames,
     /** True if the reader of standard output left. A command that changes nothing can then stop with exit code 0. */
-    get isReaderGone(): boolean {
+    get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
     /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
-    get width(): number {
+    get width() {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-    printText: (text: string): Promise<void> =>
+    printText: (text: string) =>
       terminal.stdout
         ? print([safe.text(text)], { kind: "lines", isPaged: false })
         : print([text], { kind: "verbatim", isPaged: false }),
-    printBytes: async (bytes: Uint8Array): Promise<void> => {
+    printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);
     },
     writeError,
-    flushErrors: (): Promise<void> => errorQueue,
+    flushErrors: () => errorQueue,
     notice,
     /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
-    noticeCommands: (sentence: string, commands: readonly string[]): void => {
+    noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
     /** Prints a warning, but not with `--quiet` or if the result is JSON, which may have a key for warnings. */
-    warn: (problem: Problem): void => {
+    warn: (problem: Problem) => {
       if (isQuiet) return;
       const text = async (paint: Paint) => (await import("./failure.ts")).warningText(screen, problem, paint);
       tell({ event: "warning", ...toProblemDocument(problem) }, text);
     },
-    trace: (line: string): void =>
-      tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
+    trace: (line: string) => tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
     hideSecret: safe.addSecret,
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
-    stopProgress: (): void => spinner?.stop(),
+    stopProgress: () => spinner?.stop(),
     /** Starts the progress of a long run. Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
-      const line = (text: string): void =>
+      const line = (text: string) =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
       const { elapsed } = host;
       return progress.openMeter({ format: chosen, elapsed, columns: labelColumns(), spinner: startSpinner, line });
@@ -185,7 +184,7 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
 };
 
 /** The first of `--color`, `FORCE_COLOR` and `NO_COLOR` that is set decides. Default: true for a terminal. */
-const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
+const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
   if (forced !== "") return forced !== "0" && forced !== "false";

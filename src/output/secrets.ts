@@ -19,13 +19,13 @@ export const openSecrets = () => {
   // The longest spelling is first, because a secret may contain another secret.
   let spellings: readonly SecretSpelling[] = [];
   return {
-    add(secret: string): void {
+    add(secret: string) {
       if (known.has(secret)) return;
       known.add(secret);
       spellings = [...spellings, ...spellingsOf(secret)].sort((a, b) => b.letters.length - a.letters.length);
     },
-    redact: (text: string): string => spellings.reduce(redactSpelling, text),
-    redactJson(json: string): string {
+    redact: (text: string) => spellings.reduce(redactSpelling, text),
+    redactJson(json: string) {
       const present = spellings.filter(({ head }) => json.search(head) >= 0);
       if (present.length === 0) return json;
       const inNames = present.filter((spelling) => spelling.inNames);
@@ -52,7 +52,7 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
 };
 
 /** Encodes `bytes` as base64 after `before` unknown bytes. Omits the letters that depend on other bytes. */
-const encodeInside = (bytes: Uint8Array, before: number): string => {
+const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
@@ -127,7 +127,7 @@ const findEnds = (letters: readonly string[], text: string, from: number): reado
   return ends;
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling): string => {
+const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling) => {
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;
@@ -143,7 +143,7 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   return copied === 0 ? text : kept + text.slice(copied);
 };
 
-const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string): string => {
+const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string) => {
   const parts: string[] = [];
   let copied = 0;
   let open = json.indexOf('"');

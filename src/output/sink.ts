@@ -20,8 +20,8 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   stream.on("error", (error) => {
     if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
   });
-  const writePiece = (piece: Uint8Array): Promise<void> =>
-    new Promise((resolve, reject) => {
+  const writePiece = (piece: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
       const activeSignal = signal;
       const stop = () => reject(activeSignal?.reason);
       activeSignal?.addEventListener("abort", stop, { once: true });
@@ -47,7 +47,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
       signal = undefined;
     },
     /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
-    async write(text: string | Uint8Array): Promise<void> {
+    async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
         signal?.throwIfAborted();
@@ -74,7 +74,7 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
 const joinedLength = 1 << 16;
 
 /** Returns false if the reader left. */
-export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
+export const writePieces = async (sink: Sink, pieces: Pieces) => {
   for await (const piece of pieces) {
     await sink.write(piece);
     if (sink.isReaderGone) break;

@@ -49,7 +49,7 @@ const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly Ta
     tags: rows.map((row) => tag?.(row)),
   }));
 
-function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: Paint): Generator<string, void> {
+function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: Paint) {
   const widths = shrinkWidths(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
   const headingAt = (headings: readonly string[], line: number) => headings[line - height + headings.length] ?? "";
@@ -68,16 +68,16 @@ function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: 
   }
 }
 
-const cellText = (cell: string, tag: CellTag | undefined, width: number, paint: Paint): string => {
+const cellText = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
   if (tag === undefined) return truncate(cell, width);
   const left = width - tagWidth(tag);
   const isTagWhole = left >= minTaggedWidth;
   return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
 };
 
-const tagWidth = (tag: CellTag | undefined): number => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
+const tagWidth = (tag: CellTag | undefined) => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
 
-const sumWidths = (widths: readonly number[]): number =>
+const sumWidths = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
 const fitColumns = (columns: readonly TableColumn[], width: number): readonly MeasuredColumn[] => {
@@ -129,7 +129,7 @@ const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn
 };
 
 /** Returns the width at which truncated cells differ: the longest common start, the next letter, and the ellipsis. */
-const distinctWidth = (cells: readonly string[]): number => {
+const distinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
     const before = sorted[at] ?? "";
@@ -142,7 +142,7 @@ const distinctWidth = (cells: readonly string[]): number => {
 
 const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonly MeasuredColumn[] => {
   const kept = [...columns];
-  const isEmpty = ({ cells }: MeasuredColumn): boolean => cells.every((cell) => cell === "");
+  const isEmpty = ({ cells }: MeasuredColumn) => cells.every((cell) => cell === "");
   const droppable = columns
     .filter(({ rank }) => rank > 0)
     .toReversed()
@@ -174,7 +174,7 @@ const layOutRows = (
   columns: readonly MeasuredColumn[],
   widths: readonly number[],
   lines: readonly (readonly string[])[],
-): string => {
+) => {
   const table = new Table({
     chars,
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
@@ -192,7 +192,7 @@ const layOutRows = (
 /** Maximum width of a cell in a section, in columns of the terminal. */
 const maxCellWidth = 1000;
 
-function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {
+function* rowSections(columns: readonly TableColumn[], width: number) {
   for (const row of columns[0]?.cells.keys() ?? []) {
     const [first, ...others] = columns.map(({ headings, cells, tags }) => {
       const tag = tags[row];

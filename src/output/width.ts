@@ -9,7 +9,7 @@ const singleWidthText =
 /** Maximum code units that are measured. No terminal has as many columns. */
 const maxMeasured = 4096;
 
-export const measureWidth = (line: string): number => {
+export const measureWidth = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
   let width = Math.max(0, line.length - maxMeasured);
   const visible = stripVTControlCharacters(line.slice(0, maxMeasured));
@@ -31,7 +31,7 @@ const invisible =
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
 const emojiWidth = 2;
 
-const measureGrapheme = (grapheme: string): number => {
+const measureGrapheme = (grapheme: string) => {
   const isEmoji = emoji.test(grapheme);
   let width = isEmoji ? emojiWidth : 0;
   // The width of a spacing mark (Mc) adds to the width of an emoji.
@@ -41,9 +41,9 @@ const measureGrapheme = (grapheme: string): number => {
 };
 
 /** Returns a number of code units that fills the columns, unless graphemes are unusually long. */
-const maxUnits = (columns: number): number => columns * 8 + 64;
+const maxUnits = (columns: number) => columns * 8 + 64;
 
-const takeStart = (line: string, width: number): string => {
+const takeStart = (line: string, width: number) => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
@@ -55,12 +55,12 @@ const takeStart = (line: string, width: number): string => {
 };
 
 /** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
-export const truncate = (line: string, width: number): string => {
+export const truncate = (line: string, width: number) => {
   if (measureWidth(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
 };
 
-export const truncateStart = (line: string, width: number): string => {
+export const truncateStart = (line: string, width: number) => {
   if (measureWidth(line) <= width) return line;
   const end = line.slice(-maxUnits(width));
   let over = measureWidth(end) - Math.max(0, width - 1);

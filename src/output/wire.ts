@@ -34,17 +34,17 @@ const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | und
 };
 
 /** Formats values for one cell, joined with `;`. Numbers keep their spelling. Null is empty. */
-export const formatValues = (values: readonly raw.RawJson[]): string =>
+export const formatValues = (values: readonly raw.RawJson[]) =>
   values
     .map((value) =>
       value.kind === "list" ? value.items.map((item) => plainText(onlyValue(item))).join(";") : plainText(value),
     )
     .join(";");
 
-export const formatValuesAsJson = (values: readonly raw.RawJson[]): string =>
+export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
   values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
 
-const plainText = (value: raw.RawJson): string => {
+const plainText = (value: raw.RawJson) => {
   if (value.kind === "object" || value.kind === "list") return raw.compactJson(value.json);
   return raw.isAbsent(value) ? "" : value.text;
 };
@@ -56,8 +56,8 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
-    text: (name: string): string => formatValues(findValues(value, name) ?? []),
-    json: (name: string): string => (findValues(value, name) ?? []).map(plainText).join(";"),
+    text: (name: string) => formatValues(findValues(value, name) ?? []),
+    json: (name: string) => (findValues(value, name) ?? []).map(plainText).join(";"),
   };
 };
 
@@ -88,20 +88,20 @@ export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Finds a column by its name, its heading, or a part of either. Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
-  const normalize = (name: string): string => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
+  const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const spellings: readonly ((column: One) => readonly string[])[] = [
     ({ name, path = name }) => [name, path],
     ({ heading }) => [heading],
     ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
     ({ heading }) => heading.split("\n", 1),
   ];
-  const isTyped = (name: string): boolean => normalize(name) === normalize(typed);
+  const isTyped = (name: string) => normalize(name) === normalize(typed);
   const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
   return found.find((column) => column !== undefined);
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>): string => {
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
   let isEmpty = rows !== undefined;

@@ -13,7 +13,7 @@ export type CallViewOptions = Readonly<
 >;
 
 /** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */
-export function* callSections(call: raw.RawJson, options: CallViewOptions): Generator<Section, void> {
+export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const { vendorPrefix: prefix, noContent } = options;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
@@ -87,7 +87,7 @@ const durationTexts = (micros: number | undefined): readonly string[] => {
   if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
   const seconds = Math.round(micros / 1_000_000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const twoDigits = (value: number): string => String(value).padStart(2, "0");
+  const twoDigits = (value: number) => String(value).padStart(2, "0");
   const hoursAndMinutes = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${twoDigits(minutes)} min`;
   return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
 };
@@ -106,15 +106,15 @@ const costTexts = (costs: readonly calls.Cost[]): readonly string[] => {
   return [...costs.map(costText), ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : [])];
 };
 
-const costText = ({ model, parts, unit, total }: calls.Cost): string => {
-  const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
+const costText = ({ model, parts, unit, total }: calls.Cost) => {
+  const money = (amount: string) => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
   // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
   const partTexts = parts.map(({ what, amount }) => `${money(shiftSpelled(amount, 0) ?? amount)} ${what}`).join(" + ");
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
 };
 
 /** Assumes that the total size is null if the call is not a root call. */
-const sizeText = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
+const sizeText = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes") => {
   const size = raw.findValue(call, field);
   if (size === undefined) {
     const isChild = field === "total_storage_size_bytes" && raw.findValue(call, "parent_id") !== undefined;
@@ -174,12 +174,12 @@ const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Tu
   return [head, ...below.map((part) => ({ title: "text", ...part }))];
 };
 
-const isTitleMember = ({ key, value }: raw.RawMember): boolean =>
+const isTitleMember = ({ key, value }: raw.RawMember) =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** Quotes a name or id that could be mistaken for text of rollcall. */
-const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
-const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
+const quoteName = (name: string) => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quoteName(id)})`);
 
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
 
@@ -210,14 +210,14 @@ const partSections = (part: calls.Part): readonly Section[] => {
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
 };
 
-const flattenParts = (parts: readonly calls.Part[]): string =>
+const flattenParts = (parts: readonly calls.Part[]) =>
   parts
     .flatMap(partSections)
     .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
     .filter(Boolean)
     .join("\n");
 
-const mediaText = ({ category, url, data, name = "", format }: calls.Media): string => {
+const mediaText = ({ category, url, data, name = "", format }: calls.Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
   return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;

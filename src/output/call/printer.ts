@@ -18,14 +18,14 @@ interface CallPrinting extends CallViewOptions {
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
-export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting): Promise<void> => {
+export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
   const shown = options.noContent ? withoutContent(replies, options.vendorPrefix) : replies;
   const pages = callPages(screen, shown, options);
   if (options.isMarkdown) {
     return await screen.print(pagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
-  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> => {
+  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")) !== undefined);
     await printList(screen, { columns: callColumns(options, hasReward), rows: calls, wire: { bytes, member } });
   };
@@ -45,14 +45,14 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
 };
 
-async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator<CallReply, void> {
+async function* withoutContent(replies: Replies, prefix: string) {
   for await (const { call: whole } of replies) {
     const call = omitContent(whole, prefix);
     yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
   }
 }
 
-async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions): AsyncGenerator<Page, void> {
+async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions) {
   for await (const { call } of replies) yield { sections: sectionsOf(call, screen, options), isFull: options.full };
 }
 
@@ -98,7 +98,7 @@ const callColumns = (
       return wireColumn(name, { isFreeForm: freeForm.includes(name) });
     });
 
-function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
+function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string) {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   let between = "";
   for (const { title, level = 1, lines = [], block } of sections) {
@@ -119,7 +119,7 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
   yield "\n";
 }
 
-const escapeMarkdown = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
+const escapeMarkdown = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
 const fenceText = (text: string): readonly string[] => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
@@ -129,7 +129,7 @@ const fenceText = (text: string): readonly string[] => {
 
 type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
 
-export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
+export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
   // JSON, jsonl and csv have no row for all calls, because a program that adds the rows would count each call twice.
   const hasTotal = screen.format === "table" || screen.format === "tsv";
@@ -158,14 +158,14 @@ const summaryColumns = [
 ];
 
 /** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
-const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]): string => {
-  const members = (values: object): string =>
+const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
+  const members = (values: object) =>
     Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
-  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup): string => {
+  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup) => {
     const costJson = costs ? `,"cost":{${members(cost)}}` : "";
     return `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${costJson}`;
   };
-  const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
+  const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
   const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
   return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
 };
