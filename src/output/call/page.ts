@@ -1,6 +1,6 @@
 /** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatDecimal, roundForDisplay, shiftSpelled, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, parseDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
@@ -108,9 +108,12 @@ const costTexts = (costs: readonly calls.Cost[]): readonly string[] => {
 
 const costText = ({ model, parts, unit, total }: calls.Cost) => {
   const money = (amount: string) => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
-  const partTexts = parts.map(({ what, amount }) => `${money(shiftSpelled(amount, 0) ?? amount)} ${what}`).join(" + ");
-  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
+  const partTexts = parts.map(({ what, amount }) => {
+    const decimal = parseDecimal(amount);
+    // Formatting removes an exponent. An amount that is not a number keeps its spelling.
+    return `${money(decimal === undefined ? amount : formatDecimal(decimal))} ${what}`;
+  });
+  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts.join(" + ")}  ${model}`;
 };
 
 /** Assumes that the total size is null if the call is not a root call. */
