@@ -12,9 +12,9 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Parses argv. Never throws for invalid input; `runCommand` does. */
+/** Parses argv. Never throws for invalid input, because `runCommand` does. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
-  /** Values of options by name, without dashes. The value of a flag is the empty text. */
+  /** The values of options by name, without dashes. The value of a flag is empty. */
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
   const ancestors: Command[] = [];
@@ -116,7 +116,7 @@ const validateArgv = (parsed: ParsedArgv) => {
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, ...globalKinds } = root.options;
-  // Own options are first, and override global options of the same name.
+  // The command's own options are first, and override global options of the same name.
   return { ...command.options, ...globalKinds, ...command.options };
 };
 

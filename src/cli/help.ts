@@ -104,7 +104,6 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
   return groups;
 };
 
-/** Lists the options of each group without descriptions, so that the help fits one screen. */
 const groupLines = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));

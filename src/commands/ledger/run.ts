@@ -1,6 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
-import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
+import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { contradiction } from "../../failures.ts";
@@ -200,7 +200,7 @@ const openLedger = async (
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (readsAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
+  const matchesScope = readsAllDestinations ? () => true : await createDestinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
     ...{ host, toRead },
