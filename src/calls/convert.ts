@@ -1,4 +1,4 @@
-/** Converts a traced call to a trajectory (interface 2.1) or to messages. Every value keeps its spelling. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages. Values keep their spelling. */
 import {
   composeArray,
   composeMembers,
@@ -19,10 +19,10 @@ export type ConversionObstacle =
   | ("odd-tools" | "no-reward" | "odd-reward");
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON on one line without a newline, or the reason why the call cannot be converted. */
+/** JSON without newlines, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
-/** Newlines in JSON are only between values, because strings escape them. */
+/** Removes newlines, which JSON has only between values. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 export const toMessages = (call: RawJson): ConversionResult => {

@@ -28,7 +28,6 @@ export const findOperation = (call: RawJson) => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-/** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
 /** Returns the first state that applies: deleted, failed, running, ok. Assumed statuses: `error`, `running`. */
@@ -48,14 +47,14 @@ const hasValue = (call: RawJson, field: string) => {
   return value !== undefined && value.json !== '""';
 };
 
-/** Returns the microseconds from start to end; undefined if a time is unknown, negative if the end comes first. */
+/** Returns undefined if the start or end is unknown, and a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
   return started === undefined || ended === undefined ? undefined : ended - started;
 };
 
-/** Parses a time to microseconds since 1970. Assumed: a time without an offset is UTC. */
+/** Returns microseconds since 1970. Assumed: a time without an offset is UTC. */
 const parseMicros = (text: string | undefined): number | undefined => {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text ?? "");
   if (match === null) return undefined;
@@ -71,7 +70,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Returns each model's numbers of tokens. Assumed: `summary.usage[model]`, or else `output.usage`, has them. */
+/** Reads the numbers of tokens. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -134,7 +133,7 @@ const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): 
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** The fields of a call in the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
+/** In the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
 export const callFields: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
   ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
@@ -171,7 +170,7 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>) 
   return isShort ? value.json : undefined;
 };
 
-/** Levels of nesting in `summary` and unknown fields. Deeper values are omitted. */
+/** Deeper values in `summary` and unknown fields are omitted. */
 const maxLevels = 16;
 
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {

@@ -2,13 +2,11 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** Lengths are in UTF-16 units. */
+/** Lengths are in UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
 const maxIdLength = 1024;
-
-/** Large, because a line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Yields ids. A line begins with an id or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** A line begins with an id, or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
@@ -29,7 +27,7 @@ const invalidCallId = ({ line, why }: { line: number; why: string }) =>
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
-/** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */
+/** Yields trimmed lines. @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;

@@ -44,13 +44,16 @@ const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** Sums up the calls of an operation and model, or all calls. An unknown `op` or `model` is empty. */
+/** Sums up all calls, or the calls of an operation and model. An unknown `op` or `model` is empty. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** `calls` counts the calls that state a number of tokens. A sum is undefined if no call states the number. */
+  /** `calls` counts the calls with a number of tokens. A sum is undefined if no call has this number. */
   const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
-    ...{ calls: 0, prompt: undefined, completion: undefined, total: undefined },
+    calls: 0,
+    prompt: undefined,
+    completion: undefined,
+    total: undefined,
   };
   let [calls, callsWithCost, dollars] = [0, 0, zero];
   return {
@@ -69,16 +72,20 @@ const openGroup = (op: string, model: string) => {
     },
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns the smallest duration, in seconds, that the fraction `share` of the durations does not exceed. */
+      /** Returns seconds by nearest rank: the smallest duration that `share` of the durations do not exceed. */
       const percentile = (share: number): number | undefined => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;
       };
       return {
-        ...{ op, model, calls, states, tokens },
-        /** `calls` counts calls with a duration that is not negative. Percentiles are by nearest rank, in seconds. */
+        op,
+        model,
+        calls,
+        states,
+        tokens,
+        /** `calls` counts the calls with a duration of at least 0. */
         duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-        /** `calls` counts calls with a valid cost in US dollars. `usd` is the exact sum of these costs. */
+        /** `calls` counts the calls with a valid cost in US dollars. `usd` is the exact sum. */
         cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
       };
     },

@@ -9,7 +9,7 @@ export const lockCommand = (file: string) =>
 
 const otherLock = "choose another file with --file";
 
-/** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
+/** @param isLock false for another file, which rollcall never overwrites */
 export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }) => {
   const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
   const message = `cannot use ${where.file} as the lock file: ${reason}`;

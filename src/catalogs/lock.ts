@@ -15,7 +15,7 @@ const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const words = z.optional(z.array(z.string()));
 
-/** A model in a lock file, with only the facts that its catalog stated. */
+/** A model in a lock file, with the facts that its catalog stated. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -60,7 +60,7 @@ export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 const lockVersion = 1;
 const lockKey = "rollcall_lock";
 
-/** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
+/** Returns undefined if the file does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
@@ -88,7 +88,7 @@ const readLockBytes = (file: string): Buffer | undefined => {
   }
 };
 
-/** Writes a lock file; returns false if the file is up to date. @param clean escapes invisible characters */
+/** Returns false if the file is up to date. @param clean escapes invisible characters */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string) => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

@@ -7,7 +7,7 @@ import { lockCommand } from "./failures.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
-/** `maxRise` of a price is in percent. A deprecation within `withinMs` is an error. `now` is in ms since 1970. */
+/** `maxRise` is the tolerated rise of a price in percent. `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
 /** @param example an example of the rule's message, without the model's id */
@@ -15,7 +15,7 @@ const ruleOf = (severity: Severity) => (why: string, example: string) => ({ seve
 const error = ruleOf("error");
 const warning = ruleOf("warning");
 
-/** The rules by their public names. */
+/** Users pass the names to `--allow`. */
 export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the router catalog"),
   "price-increased": error(
@@ -71,7 +71,7 @@ type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
-/** `path` starts at the model. `locked` and `now` are empty if not stated. `message` comes after the model's id. */
+/** `path` starts at the model. `locked` and `now` are empty if not stated. `message` follows the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
 const listedFacts = [
@@ -168,7 +168,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
   );
   return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
-    // If several entries have this id, the entry with the fewest changes counts. Deprecations only break a tie.
+    // Of several entries with this id, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = findRegressions(locked, undefined, policy)] = models
       .filter(({ id }) => id === locked.id)
       .map((model) => findRegressions(locked, model, policy))
@@ -200,7 +200,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
 const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
-/** Finds the cheapest other model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
+/** Finds the cheapest other model that breaks only tolerated rules. Prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],

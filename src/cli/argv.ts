@@ -7,7 +7,7 @@ import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import { type GlobalValues, globalOptions } from "./globals.ts";
-import { fullHelp, shortHelp } from "./help.ts";
+import { formatFullHelp, formatShortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
@@ -97,7 +97,7 @@ const validateArgv = (parsed: ParsedArgv) => {
     throw subcommandMissing({
       command: commands.formatInvocation(command),
       subcommands: command.subcommands.map(commands.lastWord),
-      help: shortHelp(command),
+      help: formatShortHelp(command),
     });
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
@@ -157,8 +157,8 @@ export const runCommand = async (
 ): Promise<((columns: number) => string) | undefined> => {
   const { command, ancestors, given, operands, help } = parsed;
   validateArgv(parsed);
-  if (help === "short") return (columns) => shortHelp(command, columns);
-  if (help === "full") return (columns) => fullHelp(command, ancestors[0], columns);
+  if (help === "short") return (columns) => formatShortHelp(command, columns);
+  if (help === "full") return (columns) => formatFullHelp(command, ancestors[0], columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));

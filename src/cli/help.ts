@@ -31,18 +31,18 @@ const createLayout = (terminalColumns: number) => {
   return { columns, list, wrap: (text: string) => helper.boxWrap(text, columns) };
 };
 
-export const shortHelp = (command: Command, terminalColumns = screenColumns) => {
+export const formatShortHelp = (command: Command, terminalColumns = screenColumns) => {
   const { columns, wrap, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
-  const groups = groupLines(command, columns);
+  const groups = formatGroups(command, columns);
   const layOut = () => {
     const parts = [
       [wrap(capitalize(command.about)), wrap(`Usage: ${commands.formatUsage(command)}`)],
-      list(subcommandItems(command)),
-      isRoot ? ["Global options, before or after the command:"] : list(ownItems(command)),
+      list(listSubcommands(command)),
+      isRoot ? ["Global options, before or after the command:"] : list(listOwnItems(command)),
       groups,
-      exampleLines(command),
+      formatExamples(command),
       [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
@@ -57,18 +57,18 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns) => 
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const subcommandItems = (command: Command) => {
+const listSubcommands = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
   for (const subcommand of command.subcommands) {
     const { group, summary, about } = subcommand;
-    if (group === undefined) items.push({ term: commandTerm(subcommand), description: summary ?? about });
+    if (group === undefined) items.push({ term: formatCommandTerm(subcommand), description: summary ?? about });
     else named.set(group, [...(named.get(group) ?? []), commands.lastWord(subcommand)]);
   }
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
-const commandTerm = (command: Command): string => {
+const formatCommandTerm = (command: Command): string => {
   const { subcommands, args } = command;
   const [only, ...others] = subcommands;
   const name = commands.lastWord(command);
@@ -76,20 +76,20 @@ const commandTerm = (command: Command): string => {
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
-  if (others.length === 0) return `${name} ${commandTerm(only)}`;
+  if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");
   return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
 };
 
-const ownItems = ({ args, options }: Command) => [
-  ...argumentItems(args),
+const listOwnItems = ({ args, options }: Command) => [
+  ...listArguments(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
     description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
   })),
 ];
 
-const argumentItems = (args: Kinds) =>
+const listArguments = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
@@ -104,7 +104,7 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
   return groups;
 };
 
-const groupLines = ({ options }: Command, columns: number): string[] => {
+const formatGroups = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
@@ -119,28 +119,28 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
   });
 };
 
-const exampleLines = ({ examples }: Command) =>
+const formatExamples = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
+export const formatFullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
   const { wrap, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
+  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(toOptionItem));
   const subcommands = command.subcommands.map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrap(`${capitalize(command.about).replace(/\.$/, "")}.`),
     wrap(`Usage: ${commands.formatUsage(command)}`),
     section("Commands", subcommands),
-    section("Arguments", argumentItems(command.args)),
+    section("Arguments", listArguments(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
-    exampleLines(command).join("\n"),
+    formatExamples(command).join("\n"),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-const optionItem = ([name, kind]: NamedKind) => {
+const toOptionItem = ([name, kind]: NamedKind) => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
   const description = [

@@ -2,6 +2,8 @@
 import type { Host } from "../host.ts";
 import { openSecrets } from "./secrets.ts";
 
+export type TextCleaner = (text: string) => string;
+
 export const openCleaner = (env: Host["env"]) => {
   const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
@@ -57,7 +59,7 @@ const sanitizeJson = (json: string) =>
 
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** True in a build system, which executes lines of output that look like its commands. */
+/** True in a build system, which executes output that looks like its commands. */
 export const isBuildSystem = (env: Host["env"]) =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 

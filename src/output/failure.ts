@@ -1,7 +1,7 @@
-/** Prints failures and problems as JSON, or as text: position, message, excerpt with the value marked, advice. */
+/** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
 import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
 import { formatInputName, positionPrefix } from "../sentences.ts";
-import { toOneLine } from "./cleaner.ts";
+import { type TextCleaner, toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
@@ -15,42 +15,40 @@ export const printFailure = async (screen: Screen, end: RunEnd) => {
   const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
     isForProgram || printsEvents
-      ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, styleOf(screen, paint)),
+      ? `${safe.json(JSON.stringify(toFailureDocument(screen, end)))}\n`
+      : formatFailure(end.failure, createStyle(screen, paint)),
   );
 };
 
-export const warningText = (screen: Screen, problem: Problem, paint: Paint) =>
-  `${formatProblem(problem, styleOf(screen, paint)).join("\n")}\n`;
+export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
+  `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
 
 export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
   const columns = screen.host.terminal.columns - indent;
-  return formatProblem(problem, { ...styleOf(screen, plainPaint), columns }).join("\n");
+  return formatProblem(problem, { ...createStyle(screen, plainPaint), columns }).join("\n");
 };
 
-export type TextCleaner = (text: string) => string;
-
-const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
+const createStyle = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
   clean: safe.text,
   paint,
   /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
   columns: drawsFrames ? host.terminal.columns : undefined,
 });
 
-type TextStyle = ReturnType<typeof styleOf>;
+type TextStyle = ReturnType<typeof createStyle>;
 
 const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
-/** Returns the error document (output.md). Users rely on the order of members. Undefined members are omitted. */
-export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
+/** Returns the error document (output.md). Users rely on the order of its members. */
+export const toFailureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
   const shown = problems.slice(0, maxProblems).map((problem) => cleanFacts(toProblemDocument(problem), clean));
   return {
     error: {
       code: failure.code,
-      message: truncateReply(clean(fullMessage(failure))),
+      message: truncateReply(clean(composeMessage(failure))),
       exit_code: exitCode,
       retryable: failure.retryable,
       cause: stoppedBy,
@@ -63,7 +61,7 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
+const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
@@ -82,7 +80,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
-  const message = fullMessage(failure);
+  const message = composeMessage(failure);
   const line: TextCleaner = (text) => toOneLine(clean(text));
   const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
     const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
@@ -97,7 +95,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     ...leadLines("rollcall:", "bad", truncateReply(line(message))),
     ...locations.map((location) => `  at ${line(location)}`),
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...omittedProblemLines(failure).flatMap((text) => foldText(text, style)),
+    ...formatOmittedProblems(failure).flatMap((text) => foldText(text, style)),
     ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
     // The command is not folded, so that it is one line when a user copies it.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
@@ -114,7 +112,7 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
+const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
   const omitted = new Map<string, number>();
   const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
   const counts =
@@ -135,7 +133,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = hangingLines(formatOthers(problem), style, frame?.indent);
+  const others = formatHangingLines(formatOtherProblems(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
@@ -149,17 +147,17 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
     }),
     ...(frame?.lines ?? []),
     ...others,
-    ...hangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
+    ...formatHangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
   ];
 };
 
 const onOneLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if the problem has no column, or is from a service, whose messages may not name the value. */
+/** Adds the path if the problem has no column, or if a service reports it, because its message may not name the value. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOthers = ({ file, others }: Problem) => {
+const formatOtherProblems = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
   let last = others.places.every((place) => place.startsWith(`${file}:`)) ? file : undefined;
   const lead = last === undefined ? "" : others.places.length > 1 ? "lines " : "line ";
@@ -175,7 +173,7 @@ const formatOthers = ({ file, others }: Problem) => {
 
 const minTextColumns = 8;
 
-const hangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
+const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
   const line = onOneLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
@@ -199,7 +197,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   return { lines, indent: digits + 2 };
 };
 
-/** Maximum share of the columns for the marked value, so that text around it stays visible. */
+/** Maximum share of the columns for the marked value, so that the text around the value stays visible. */
 const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
@@ -208,7 +206,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const safe = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // A secret that crosses an edge of the value is found only in the whole text. The mark is then at the text's start.
+  // Only the whole text shows a secret that crosses an edge of the value. The mark is then at the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

@@ -16,15 +16,15 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...shareLine("groups have different rewards", groups.trainable, groups.of),
-    ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
-    ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
+    ...formatShare("groups have different rewards", groups.trainable, groups.of),
+    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.of),
+    ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width), ...shares];
   await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
 
-const shareLine = (name: string, part: number, of: number): readonly string[] =>
+const formatShare = (name: string, part: number, of: number): readonly string[] =>
   of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
 
 const drawBars = (rewards: Distribution, width: number): readonly string[] => {

@@ -10,11 +10,10 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
   if (format === "json" || format === "jsonl") {
-    return await screen.print(jsonPieces(screen, wire, columns), { kind: "json" });
+    return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
   }
   const shown = selectColumns(screen, view);
-  if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
-  // Loads this module only for tables, because other formats do not measure text.
+  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), { kind: "lines" });
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
@@ -32,7 +31,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const field = wires.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
-    const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
+    const text = (_: Row, position: number) => formatWireValue(rows, position, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
@@ -41,11 +40,11 @@ const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): 
   const { name, path = name, isFreeForm = false } = column;
   const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
   const text = (row: Row, position: number) => {
-    const found = wireText(rows, position, path, format);
+    const found = formatWireValue(rows, position, path, format);
     if (found !== undefined) return found;
-    // The reply lacks computed values. A damaged reply can have `a` instead of `a.b`, and `a` keeps its digits.
+    // A computed value is not in the reply. A damaged reply may have `a` instead of `a.b`. Then `a` keeps its digits.
     const value = formatPlainValue(column.value(row));
-    return value && (wireText(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
+    return value && (formatWireValue(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
@@ -57,13 +56,13 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const wireText = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
+const formatWireValue = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
   const row = rows[position];
   const values = row && wires.findValues(row, name);
   return values && format(values);
 };
 
-function* linePieces<Row>(
+function* formatLines<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
   rows: readonly Row[],
@@ -85,11 +84,11 @@ function* linePieces<Row>(
 export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` for an unknown field */
+/** Prints JSON bytes. `member` may also be the key of an object. @throws Failure `invalid-option-value` */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
-  await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
+  await screen.print(formatJsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
-function* jsonPieces(
+function* formatJsonPieces(
   { format, fields, host, options }: Screen,
   wire: WireObjects,
   columns: readonly wires.NamedColumn[],

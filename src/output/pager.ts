@@ -1,4 +1,4 @@
-/** Shows output in a pager if the output is longer than the terminal. */
+/** Prints output, in a pager if the output fills the terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
@@ -8,7 +8,7 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
 type OnMissing = (command: string) => void;
 
-/** Prints pieces, in the pager if the pieces fill the terminal. Returns false if the reader left early. */
+/** Returns false if the reader left early. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput) => {
   const taken: string[] = [];
   let isLong = false;

@@ -1,7 +1,8 @@
-/** Shows progress on standard error: a spinner or bar on a terminal, lines in a build's log, events for a program. */
+/** Shows progress on standard error: a spinner or bar for a person, lines in a build's log, events for a program. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
+import type { TextCleaner } from "./cleaner.ts";
 
 export type ProgressIndicator = { update(label: string): void; stop(): void };
 
@@ -9,7 +10,7 @@ const spinnerDelayMs = 150;
 
 export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
 
-type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: (label: string) => string }>;
+type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: TextCleaner }>;
 
 export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
@@ -96,7 +97,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** Maximum cells of a bar. A bar with fewer than `minCells` cells is omitted. */
+/** A bar that would have fewer than `minCells` cells is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
@@ -113,7 +114,7 @@ export const formatBar = (
     // After the last byte, nobody knows how long the service takes.
     waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
-    // The rate of a growing file is the rate of its writer, which says nothing about rollcall.
+    // A growing file has the rate of its writer, which says nothing about rollcall.
     rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");

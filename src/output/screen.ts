@@ -19,19 +19,16 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` were checked. A key that the document lacks in this run is then no error. */
+  /** True if the names in `fields` are known to be valid. A key that this run's document lacks is then no error. */
   readonly areFieldsChecked?: boolean;
 }
 
 export const parseScreenOptions = (flags: ScreenFlags) => {
-  const { json = false, output = json ? "json" : undefined } = flags;
-  if (json && output !== "json") {
-    throw contradiction("--json", `-o ${output}`, "--json means -o json");
-  }
-  const fields = flags.fields?.split(",").map((name) => name.trim());
-  if (flags.fields !== undefined && fields?.includes("") === true) {
-    const wanted = "names separated by commas, such as id,name";
-    throw wrongValue("--fields", flags.fields, wanted);
+  const { json = false, output = json ? "json" : undefined, fields: typedFields } = flags;
+  if (json && output !== "json") throw contradiction("--json", `-o ${output}`, "--json means -o json");
+  const fields = typedFields?.split(",").map((name) => name.trim());
+  if (typedFields !== undefined && fields?.includes("")) {
+    throw wrongValue("--fields", typedFields, "names separated by commas, such as id,name");
   }
   return {
     format: output,
@@ -43,12 +40,14 @@ export const parseScreenOptions = (flags: ScreenFlags) => {
   };
 };
 
-/** `lines` must be clean before `print`. `json` is cleaned by `print`, and `verbatim` is only redacted. */
+/** `lines` must be clean. `print` cleans `json`, and only redacts `verbatim`. */
 type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
 
 export type Screen = ReturnType<typeof openScreen>;
+
+type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
 export const openScreen = ({ host, options }: { readonly host: Host; readonly options: ScreenOptions }) => {
   const { env, terminal } = host;
@@ -73,16 +72,16 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   let spinner: progress.ProgressIndicator | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error, in the order of the calls. Ignores errors, because rollcall could not report them. */
-  const writeError = (text: (paint: Paint) => string | Promise<string>) => {
+  /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
+  const writeError = (formatText: FormatErrorText) => {
     errorPaint ??= loadPaint(errorColor);
     const paint = errorPaint;
-    const write = async () => await errors.write(safe.breakCommands(await text(await paint)));
+    const write = async () => await errors.write(safe.breakCommands(await formatText(await paint)));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
-  const tell = (event: object, text: Parameters<typeof writeError>[0]) =>
-    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : text);
+  const tell = (event: object, formatText: FormatErrorText) =>
+    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : formatText);
 
   const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
     const line = `note: ${toOneLine(safe.text(sentence))}`;
@@ -111,10 +110,10 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     } else await writePieces(output, cleanPieces());
   };
 
-  const labelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
+  const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string): progress.ProgressIndicator => {
     spinner?.stop();
-    const clean = (text: string) => safe.line(text).slice(0, labelColumns());
+    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
     const isDrawn = !terminal.isSizeUnknown;
     spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
@@ -160,30 +159,31 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints a warning, but not with `--quiet` or if the result is JSON, which may have a key for warnings. */
+    /** Prints a warning, unless rollcall is quiet or the result is JSON, which may have a key for warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
-      const text = async (paint: Paint) => (await import("./failure.ts")).warningText(screen, problem, paint);
-      tell({ event: "warning", ...toProblemDocument(problem) }, text);
+      tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
+        (await import("./failure.ts")).formatWarning(screen, problem, paint),
+      );
     },
     trace: (line: string) => tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
     hideSecret: safe.addSecret,
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: () => spinner?.stop(),
-    /** Starts the progress of a long run. Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
+    /** Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string) =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
       const { elapsed } = host;
-      return progress.openMeter({ format: chosen, elapsed, columns: labelColumns(), spinner: startSpinner, line });
+      return progress.openMeter({ format: chosen, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
     },
   };
   return screen;
 };
 
-/** The first of `--color`, `FORCE_COLOR` and `NO_COLOR` that is set decides. Default: true for a terminal. */
+/** `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. Default: true for a terminal. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
@@ -192,8 +192,8 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
 };
 
 /** Loads the 16 basic colors, which every terminal supports and users can configure. */
-const loadPaint = async (hasColor: boolean): Promise<Paint> => {
-  if (!hasColor) return plainPaint;
+const loadPaint = async (isColored: boolean): Promise<Paint> => {
+  if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");
   const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
   const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };

@@ -5,13 +5,13 @@ import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
-/** Shorter secrets are not redacted, because they occur by chance. */
+/** A shorter secret is not redacted, because it occurs by chance. */
 const minLength = 4;
-/** A shorter secret is not redacted in names of JSON members, because it may equal a name such as `data`. */
+/** A shorter secret is not redacted in keys of JSON, because it may equal a key such as `data`. */
 const minLengthInNames = 8;
 /** A shorter piece of base64 is not redacted, because a search that ignores case finds such pieces by chance. */
 const minBase64Length = 6;
-/** A search pattern has this number of letters of a secret. The other letters are compared after a match. */
+/** Letters of a secret in a search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 export const openSecrets = () => {
@@ -22,7 +22,7 @@ export const openSecrets = () => {
     add(secret: string) {
       if (known.has(secret)) return;
       known.add(secret);
-      spellings = [...spellings, ...spellingsOf(secret)].sort((a, b) => b.letters.length - a.letters.length);
+      spellings = [...spellings, ...listSpellings(secret)].sort((a, b) => b.letters.length - a.letters.length);
     },
     redact: (text: string) => spellings.reduce(redactSpelling, text),
     redactJson(json: string) {
@@ -35,7 +35,7 @@ export const openSecrets = () => {
 };
 
 /** Returns the encodings of a secret and of its lines: plain, hex, and base64, alone or in an encoded header. */
-const spellingsOf = (secret: string): readonly SecretSpelling[] => {
+const listSpellings = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
     if (text.length < minLength) return [];
@@ -44,9 +44,9 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
     const inside = [0, 1, 2].map((before) => encodeInside(bytes, before));
     const encoded = inside.filter((piece, before) => before === 0 || piece.length >= minBase64Length);
     return [
-      spellingOf(text, inNames),
-      spellingOf(bytes.toString("hex"), inNames),
-      ...encoded.map((piece) => spellingOf(piece, inNames, true)),
+      compileSpelling(text, inNames),
+      compileSpelling(bytes.toString("hex"), inNames),
+      ...encoded.map((piece) => compileSpelling(piece, inNames, true)),
     ];
   });
 };
@@ -57,13 +57,13 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
-type SecretSpelling = ReturnType<typeof spellingOf>;
+type SecretSpelling = ReturnType<typeof compileSpelling>;
 
 /** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
-const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
+const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
-  const patterns = heads.map((letter) => `(?:${letterPatterns(letter).toReversed().join("|")})`);
+  const patterns = heads.map((letter) => `(?:${listPatterns(letter).toReversed().join("|")})`);
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
 };
 
@@ -74,7 +74,7 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
 /** Returns patterns for a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
-const letterPatterns = (letter: string): readonly string[] => {
+const listPatterns = (letter: string): readonly string[] => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
   const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
@@ -93,8 +93,8 @@ const letterPatterns = (letter: string): readonly string[] => {
 };
 
 const patterns = new Map<string, readonly RegExp[]>();
-const patternsOf = (letter: string): readonly RegExp[] => {
-  const known = patterns.get(letter) ?? letterPatterns(letter).map((one) => new RegExp(one, "iuy"));
+const getPatterns = (letter: string): readonly RegExp[] => {
+  const known = patterns.get(letter) ?? listPatterns(letter).map((one) => new RegExp(one, "iuy"));
   patterns.set(letter, known);
   return known;
 };
@@ -104,10 +104,10 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The end of truncated text, possibly inside an escape. The truncated text may end with the start of a secret. */
+/** The end of a truncated text, possibly inside an escape. The text may end with the start of a secret. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. A truncation is an end. */
+/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -115,7 +115,7 @@ const findEnds = (letters: readonly string[], text: string, from: number): reado
     for (const end of ends) {
       for (const start of [end, matchEnd(lineBreakPattern, text, end)]) {
         if (start === undefined) continue;
-        for (const pattern of patternsOf(letter)) {
+        for (const pattern of getPatterns(letter)) {
           const after = matchEnd(pattern, text, start);
           if (after !== undefined) next.add(after);
         }

@@ -5,7 +5,7 @@ import * as walk from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Finds the objects of a document, or the document as the only object. Of repeated keys, the last key counts. */
+/** Finds the objects of a document. Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
   const container = member === undefined ? document : raw.findMember(document, member);
@@ -24,7 +24,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the name, or else the member with the shortest key before a dot of the name. */
+/** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
@@ -37,27 +37,30 @@ const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | und
 export const formatValues = (values: readonly raw.RawJson[]) =>
   values
     .map((value) =>
-      value.kind === "list" ? value.items.map((item) => plainText(onlyValue(item))).join(";") : plainText(value),
+      value.kind === "list"
+        ? value.items.map((item) => formatValue(unwrapSingleMember(item))).join(";")
+        : formatValue(value),
     )
     .join(";");
 
 export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
   values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
 
-const plainText = (value: raw.RawJson) => {
+const formatValue = (value: raw.RawJson) => {
   if (value.kind === "object" || value.kind === "list") return raw.compactJson(value.json);
   return raw.isAbsent(value) ? "" : value.text;
 };
 
-const onlyValue = (value: raw.RawJson) => (value.members.length === 1 ? (value.members[0]?.value ?? value) : value);
+const unwrapSingleMember = (value: raw.RawJson) =>
+  value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
 
-/** Reads an object. `text` joins the items of lists. `json` keeps lists and objects as JSON. */
+/** Reads an object. `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
   const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
     text: (name: string) => formatValues(findValues(value, name) ?? []),
-    json: (name: string) => (findValues(value, name) ?? []).map(plainText).join(";"),
+    json: (name: string) => (findValues(value, name) ?? []).map(formatValue).join(";"),
   };
 };
 
