@@ -103,7 +103,7 @@ export const formatPrice = (name: string, value: unknown) => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit looks like one */
+/** Formats a change in percent, such as `-33.3`. @param roundUp keeps a rise over a limit above the limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];

@@ -83,64 +83,95 @@ const listedFacts = [
 ] as const;
 
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
-  const regressions: Regression[] = [];
-  const add = (rule: RuleName, path: LockPath, [locked = "", now = ""]: readonly unknown[], message: string) =>
-    regressions.push({ rule, path, locked: String(locked), now: String(now), message });
   if (is === undefined) {
-    add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
-    return regressions;
+    return [createRegression("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`)];
   }
+  return [
+    ...comparePrices(was, is, policy),
+    ...compareQuantizations(was, is),
+    ...compareLimits(was, is),
+    ...compareLists(was, is),
+    ...checkDeprecation(was, is, policy),
+  ];
+};
+
+const createRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], message: string): Regression => {
+  const [locked = "", now = ""] = values;
+  return { rule, path, locked: String(locked), now: String(now), message };
+};
+
+const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolicy) => {
   const prices = new Map(Object.entries(is.pricing ?? {}));
-  for (const [name, text] of Object.entries(was.pricing ?? {})) {
+  return Object.entries(was.pricing ?? {}).flatMap(([name, text]) => {
     const nowText = prices.get(name) ?? "";
     const [before, after] = [parsePrice(text), parsePrice(nowText)];
+    if (before === undefined) return [];
+    const path = ["pricing", name];
     const values = [formatPrice(name, text), formatPrice(name, nowText)];
-    if (before === undefined) continue;
     if (after === undefined) {
-      add("price-unknown", ["pricing", name], values, `no longer states its ${name} price (was ${values[0]})`);
-    } else if (hasRisen(before, after, policy.maxRise)) {
-      const percent = formatPercentChange(before, after, true).replace("+", " by ");
-      const rise = `${percent === "" ? "" : `${percent}%,`} from ${values.join(" to ")}`;
-      add("price-increased", ["pricing", name], values, `raised its ${name} price${rise}`);
+      const message = `no longer states its ${name} price (was ${values[0]})`;
+      return createRegression("price-unknown", path, values, message);
     }
-  }
+    if (!hasRisen(before, after, maxRise)) return [];
+    const percent = formatPercentChange(before, after, true).replace("+", " by ");
+    const rise = `${percent === "" ? "" : `${percent}%,`} from ${values.join(" to ")}`;
+    return createRegression("price-increased", path, values, `raised its ${name} price${rise}`);
+  });
+};
+
+const compareQuantizations = (was: LockedModel, is: LockedModel) => {
   const addedBits = countBits(is.quantization) - countBits(was.quantization);
-  if (was.quantization !== undefined && was.quantization !== is.quantization && !(addedBits > 0)) {
-    const values = [was.quantization, is.quantization];
-    const change = `changed its quantization from ${values.join(" to ")}`;
-    const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
-    add(addedBits < 0 ? "quantization-decreased" : "quantization-changed", ["quantization"], values, message);
-  }
-  for (const [field, name, rule] of [
-    ["context_length", "context", "context-decreased"],
-    ["max_output_length", "maximum output", "max-output-decreased"],
-  ] as const) {
+  if (was.quantization === undefined || was.quantization === is.quantization || addedBits > 0) return [];
+  const values = [was.quantization, is.quantization];
+  const change = `changed its quantization from ${values.join(" to ")}`;
+  const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
+  const rule = addedBits < 0 ? "quantization-decreased" : "quantization-changed";
+  return [createRegression(rule, ["quantization"], values, message)];
+};
+
+const tokenLimits = [
+  ["context_length", "context", "context-decreased"],
+  ["max_output_length", "maximum output", "max-output-decreased"],
+] as const;
+
+const compareLimits = (was: LockedModel, is: LockedModel) =>
+  tokenLimits.flatMap(([field, name, rule]) => {
     const [before, after] = [was[field], is[field]];
-    if (before === undefined) continue;
+    if (before === undefined) return [];
     if (after !== undefined && after < before) {
-      add(rule, [field], [before, after], `reduced its ${name} from ${before} to ${after} tokens`);
-    } else if (after === undefined && field === "context_length") {
-      add("context-unknown", [field], [before], `no longer states its context (was ${before} tokens)`);
+      const message = `reduced its ${name} from ${before} to ${after} tokens`;
+      return createRegression(rule, [field], [before, after], message);
     }
-  }
-  for (const [field, rule, verb] of listedFacts) {
+    if (after !== undefined || field !== "context_length") return [];
+    return createRegression(
+      "context-unknown",
+      [field],
+      [before],
+      `no longer states its context (was ${before} tokens)`,
+    );
+  });
+
+const compareLists = (was: LockedModel, is: LockedModel) =>
+  listedFacts.flatMap(([field, rule, verb]) => {
     const [before = [], after = []] = [was[field], is[field]];
     const words = before.join(", ");
     if (field === "countries" && words !== "" && after.length === 0) {
       const message = `no longer states the countries of its data centers (were ${words})`;
-      add("countries-unknown", [field, 0], [words], message);
-    } else {
-      for (const [at, word] of before.entries())
-        if (!after.includes(word)) add(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+      return createRegression("countries-unknown", [field, 0], [words], message);
     }
-  }
+    return before.flatMap((word, at) => {
+      if (after.includes(word)) return [];
+      return createRegression(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+    });
+  });
+
+const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: LockPolicy) => {
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
-  if (day !== undefined && day <= utcDay(policy.now + policy.withinMs)) {
-    const isPast = day <= utcDay(policy.now);
-    const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
-    add(isPast ? "model-deprecated" : "deprecation-near", ["deprecation_date"], [was.deprecation_date, day], message);
-  }
-  return regressions;
+  if (day === undefined || day > utcDay(now + withinMs)) return [];
+  const isPast = day <= utcDay(now);
+  const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
+  const rule = isPast ? "model-deprecated" : "deprecation-near";
+  return [createRegression(rule, ["deprecation_date"], [was.deprecation_date, day], message)];
 };
 
 /** Assumed: the first number in a quantization's name is its number of bits, as in `int4`, `nvfp4`, `fp8_e4m3`. */
