@@ -38,8 +38,8 @@ export type Problem = Readonly<{
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed. `places` has some of their positions. */
-  others?: { readonly count: number; readonly places: readonly string[] };
+  /** Similar problems that are not displayed. `positions` has some of their positions, such as `a.jsonl:3:14`. */
+  others?: { readonly count: number; readonly positions: readonly string[] };
 }>;
 
 /** Returns the members of a problem in JSON, in the order that output.md promises. */

@@ -83,7 +83,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
 };
 
 /** Replaces the messages of choices by the choices, which the local service stores separately. */
-const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly string[] => {
+const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);

@@ -55,7 +55,7 @@ export const findDurationMicros = (call: RawJson): number | undefined => {
 };
 
 /** Returns microseconds since 1970. Assumed: a time without an offset is UTC. */
-const parseMicros = (text: string | undefined): number | undefined => {
+const parseMicros = (text: string | undefined) => {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text ?? "");
   if (match === null) return undefined;
   const [, day = "", time = "", fraction = "", zone = "Z"] = match;
@@ -87,7 +87,7 @@ const readUsage = (value: RawJson | undefined, model: string | undefined): reado
   return [{ model, prompt, completion, total }];
 };
 
-const parseTokens = (text = ""): bigint | undefined => {
+const parseTokens = (text = "") => {
   const decimal = parseDecimal(text);
   const whole = decimal === undefined ? "" : formatDecimal(decimal);
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
@@ -118,7 +118,7 @@ const readAmounts = (value: RawJson) => {
   return Array.from(amounts, ([what, amount]) => ({ what, amount }));
 };
 
-const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined => {
+const addAmounts = (parts: ReturnType<typeof readAmounts>) => {
   const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
   const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
   return isValid ? amounts.reduce(addDecimals, zero) : undefined;
@@ -127,7 +127,7 @@ const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
 /** Finds a value in the summary. Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
-const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
+const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);

@@ -44,7 +44,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   yield { text: rest.trim(), line };
 }
 
-const parseLine = (text: string, line: number): readonly string[] => {
+const parseLine = (text: string, line: number) => {
   const ids = text.startsWith("{") ? parseObjectIds(text, line) : [parseField(text)];
   if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId({ line, why: "too long" });
   if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId({ line, why: "not UTF-8" });
@@ -57,7 +57,7 @@ const parseField = (text: string) => {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
 };
 
-const parseObjectIds = (text: string, line: number): readonly string[] => {
+const parseObjectIds = (text: string, line: number) => {
   const value = parseJson(text)?.value;
   if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};

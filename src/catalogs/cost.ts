@@ -24,7 +24,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
 
 /** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
 const parseUsage = (value: unknown): Usage | undefined => {
-  const count = (name: string, within = value): number | undefined => {
+  const count = (name: string, within = value) => {
     const number = getValue(within, [name]);
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   };

@@ -79,7 +79,7 @@ const wordsOptions = [
 
 type WordsName = (typeof wordsOptions)[number]["name"];
 
-const listWords = (filter: Filter, name: WordsName): Strings | undefined =>
+const listWords = (filter: Filter, name: WordsName) =>
   name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
 const normalizeWord = (word: string) => word.trim().toLowerCase();
 

@@ -78,7 +78,7 @@ export const readLock = (file: string) => {
   throw invalidLock(`invalid ${path.join(".")}`, true, positionOf(path));
 };
 
-const readLockBytes = (file: string): Buffer | undefined => {
+const readLockBytes = (file: string) => {
   try {
     return readRegularFile(file);
   } catch (thrown) {

@@ -11,9 +11,9 @@ import { type LockedModel, type LockFile, type LockPath, toLockedModel } from ".
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
 /** @param example an example of the rule's message, without the model's id */
-const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
-const error = ruleOf("error");
-const warning = ruleOf("warning");
+const defineRule = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
+const error = defineRule("error");
+const warning = defineRule("warning");
 
 /** Users pass the names to `--allow`. */
 export const lockRules = {

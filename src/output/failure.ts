@@ -37,7 +37,7 @@ const createStyle = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
 
 type TextStyle = ReturnType<typeof createStyle>;
 
-const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
+const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
 /** Returns the error document (output.md). Users rely on the order of its members. */
@@ -69,11 +69,11 @@ const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) 
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
 
 const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
-  const safe = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(safe);
+  const cleanValue = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(cleanValue);
     return typeof value === "string" ? clean(value) : value;
   };
-  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
+  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, cleanValue(value)]));
 };
 
 const formatFailure = (failure: Failure, style: TextStyle) => {
@@ -81,8 +81,8 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
   const message = composeMessage(failure);
-  const line: TextCleaner = (text) => toOneLine(clean(text));
-  const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
+  const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
+  const formatLead = (lead: string, tone: Tone, text: string) => {
     const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
     return [paint(tone, lead) + first.slice(lead.length), ...rest];
   };
@@ -92,13 +92,13 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   ];
   const isInMessage = isProblemInMessage(problems, message);
   const lines = [
-    ...leadLines("rollcall:", "bad", truncateReply(line(message))),
-    ...locations.map((location) => `  at ${line(location)}`),
+    ...formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
+    ...locations.map((location) => `  at ${cleanLine(location)}`),
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     ...formatOmittedProblems(failure).flatMap((text) => foldText(text, style)),
-    ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
+    ...(hint === undefined ? [] : formatLead("hint:", "faint", cleanLine(hint))),
     // The command is not folded, so that it is one line when a user copies it.
-    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
+    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${cleanLine(next)}`]),
     ...(stack === undefined ? [] : [clean(stack)]),
   ];
   return `${lines.join("\n")}\n`;
@@ -112,7 +112,7 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
+const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure) => {
   const omitted = new Map<string, number>();
   const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
   const counts =
@@ -123,20 +123,20 @@ const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failu
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };
 
-const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] =>
+const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {
     const isFirst = problems.findIndex(({ advice }) => advice === problem.advice) === at;
     return isFirst ? problem : { ...problem, advice: undefined };
   });
 
-const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
+const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) => {
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
   const others = formatHangingLines(formatOtherProblems(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
-  const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
+  const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
   const severityLine = header.findIndex((line) => line.includes(severity));
   return [
@@ -151,31 +151,31 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   ];
 };
 
-const onOneLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
+const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if the problem has no column, or if a service reports it, because its message may not name the value. */
+/** Adds the path if there is no column, or if the problem is from a service, whose messages may not name the value. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
 const formatOtherProblems = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
-  let last = others.places.every((place) => place.startsWith(`${file}:`)) ? file : undefined;
-  const lead = last === undefined ? "" : others.places.length > 1 ? "lines " : "line ";
-  const places = others.places.map((place) => {
-    const [, name = "", position = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(place) ?? [];
-    const isRepeated = position !== "" && name === last;
+  let last = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
+  const lead = last === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
+  const positions = others.positions.map((position) => {
+    const [, name = "", lineAndColumn = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(position) ?? [];
+    const isRepeated = lineAndColumn !== "" && name === last;
     last = name;
-    return isRepeated ? position.slice(1) : formatInputName(name) + position;
+    return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;
   });
-  const omission = others.count > places.length ? ", …" : "";
-  return `and ${others.count} more${places.length === 0 ? "" : `: ${lead}${places.join(", ")}${omission}`}`;
+  const omission = others.count > positions.length ? ", …" : "";
+  return `and ${others.count} more${positions.length === 0 ? "" : `: ${lead}${positions.join(", ")}${omission}`}`;
 };
 
 const minTextColumns = 8;
 
 const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
-  const line = onOneLine(clean(text));
+  const line = toPlainLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
   const parts = foldSentence(line, columns - usedIndent - lead.length, 0);
@@ -203,9 +203,9 @@ const maxMarkedShare = 0.6;
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // Each white-space character becomes a space, because the width of a tab depends on its position.
-  const safe = (piece: string) => clean(piece).replace(/\s/g, " ");
-  const whole = safe(text);
-  const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
+  const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
+  const whole = cleanPiece(text);
+  const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
   // Only the whole text shows a secret that crosses an edge of the value. The mark is then at the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;

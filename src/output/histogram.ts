@@ -24,10 +24,10 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
 
-const formatShare = (name: string, part: number, of: number): readonly string[] =>
+const formatShare = (name: string, part: number, of: number) =>
   of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
 
-const drawBars = (rewards: Distribution, width: number): readonly string[] => {
+const drawBars = (rewards: Distribution, width: number) => {
   const bars = computeBars(rewards);
   const labelWidth = Math.max(...bars.map(({ name }) => measureWidth(name)));
   const countWidth = Math.max(...bars.map(({ count }) => String(count).length));

@@ -72,10 +72,10 @@ function* formatSection(section: Section, layout: Layout) {
 
 const indentStep = "  ";
 
-const formatTitle = (title: string, indent: string, { clean, fold, paint }: Layout): readonly string[] =>
+const formatTitle = (title: string, indent: string, { clean, fold, paint }: Layout) =>
   fold(clean(title).replaceAll("\n", " "), indent.length).map((part) => indent + paint("strong", part));
 
-const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Layout): readonly string[] => {
+const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Layout) => {
   const { paint, clean, fold } = layout;
   const labelWidth = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
   const textIndent = indent.length + labelWidth + 2;
@@ -121,7 +121,7 @@ function* formatBlock(
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
-  const formatBlockLines = (text: string): readonly string[] =>
+  const formatBlockLines = (text: string) =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
       return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => indentLine(spaces + part));

@@ -70,7 +70,7 @@ const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
 };
 
 const formatProblem = ({ message, advice, others }: Problem) => {
-  const more = others && `and ${others.count} more: ${others.places.join(", ")}`;
+  const more = others && `and ${others.count} more: ${others.positions.join(", ")}`;
   return [message, more, advice].filter((part) => part !== undefined).join("\n");
 };
 

@@ -74,7 +74,7 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
 /** Returns patterns for a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
-const listPatterns = (letter: string): readonly string[] => {
+const listPatterns = (letter: string) => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
   const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
@@ -93,13 +93,13 @@ const listPatterns = (letter: string): readonly string[] => {
 };
 
 const patterns = new Map<string, readonly RegExp[]>();
-const getPatterns = (letter: string): readonly RegExp[] => {
+const getPatterns = (letter: string) => {
   const known = patterns.get(letter) ?? listPatterns(letter).map((one) => new RegExp(one, "iuy"));
   patterns.set(letter, known);
   return known;
 };
 
-const matchEnd = (pattern: RegExp, text: string, from: number): number | undefined => {
+const matchEnd = (pattern: RegExp, text: string, from: number) => {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
@@ -108,7 +108,7 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
 /** Returns all possible ends of a secret, because a backslash can be a letter or an escape. */
-const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
+const findEnds = (letters: readonly string[], text: string, from: number) => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
     const next = new Set<number>();
@@ -171,7 +171,7 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
   });
 
 /** Returns all texts between a colon and the last @ of a URL. A URL may have any number of slashes. */
-const findPasswords = (word: string): readonly string[] => {
+const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
   if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];

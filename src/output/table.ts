@@ -81,7 +81,7 @@ const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : measur
 const sumWidths = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
-const fitColumns = (columns: readonly TableColumn[], width: number): readonly MeasuredColumn[] => {
+const fitColumns = (columns: readonly TableColumn[], width: number) => {
   const measured = columns.map(measureColumn);
   const isWide = sumWidths(measured.map(({ full }) => full)) > width;
   const widened = isWide ? widenNames(measured) : measured;
@@ -99,7 +99,7 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until the `preferred` widths fit. Sections replace the table if not even the `min` widths fit. */
+/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
 const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;
@@ -113,14 +113,14 @@ const measureColumn = (column: TableColumn) => {
   return { ...column, cells, isNumber, full, preferred, min };
 };
 
-const alignPoints = (cells: readonly string[]): readonly string[] => {
+const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
   const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 
 /** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
-const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn[] => {
+const widenNames = (columns: readonly MeasuredColumn[]) => {
   const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
   return columns.map((column) => {
     if (column.isNumber || (column !== names && column !== columns[0])) return column;
@@ -144,7 +144,7 @@ const measureDistinctWidth = (cells: readonly string[]) => {
   }, 0);
 };
 
-const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonly MeasuredColumn[] => {
+const dropColumns = (columns: readonly MeasuredColumn[], width: number) => {
   const kept = [...columns];
   const isEmpty = ({ cells }: MeasuredColumn) => cells.every((cell) => cell === "");
   const droppable = columns
@@ -158,7 +158,7 @@ const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonl
   return kept;
 };
 
-const shrinkWidths = (columns: readonly MeasuredColumn[], width: number): readonly number[] => {
+const shrinkWidths = (columns: readonly MeasuredColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
   for (let over = sumWidths(widths) - width; over > 0; over--) {
     const most = Math.max(...widths.filter((size, at) => size > (columns[at]?.min ?? 0)));

@@ -80,7 +80,7 @@ const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roun
 const toLines = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
-const formatDuration = (micros: number | undefined): readonly string[] => {
+const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
   if (micros < 1_000_000) return [`${micros / 1000} ms`];
@@ -92,14 +92,14 @@ const formatDuration = (micros: number | undefined): readonly string[] => {
   return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
 };
 
-const formatTokens = (call: raw.RawJson): readonly string[] =>
+const formatTokens = (call: raw.RawJson) =>
   calls.readUsages(call).map(({ model, ...usage }) => {
     const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
     const counts = stated.map((kind) => `${groupDigits(String(usage[kind]))} ${kind}`).join(", ");
     return model === undefined ? counts : `${counts}  ${model}`;
   });
 
-const formatCosts = (costs: readonly calls.Cost[]): readonly string[] => {
+const formatCosts = (costs: readonly calls.Cost[]) => {
   if (costs.length === 0) return ["not provided by the service"];
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
   const hasTotal = costs.length > 1 && dollars.length === costs.length;
