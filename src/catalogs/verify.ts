@@ -69,7 +69,12 @@ export const lockRules = {
 
 type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
-const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
+const toleratedRules: readonly RuleName[] = [
+  "price-increased",
+  "price-unknown",
+  "quantization-changed",
+  "max-output-decreased",
+];
 
 /** `path` starts at the model. `locked` and `now` are empty if not stated. `message` follows the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;

@@ -151,15 +151,20 @@ const toOptionItem = ([name, kind]: NamedKind) => {
   return { term: commands.formatFlags(name, kind), description };
 };
 
-/** Types of values by their placeholders. Default: text. */
-const valueTypes: Readonly<Record<string, string>> = {
-  ...{ file: "file", dir: "folder", folder: "folder", duration: "duration", size: "size" },
-  ...{ n: "number", number: "number", url: "url" },
+const typesByPlaceholder: Readonly<Record<string, string>> = {
+  file: "file",
+  dir: "folder",
+  folder: "folder",
+  duration: "duration",
+  size: "size",
+  n: "number",
+  number: "number",
+  url: "url",
 };
 
 const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   name,
-  kind: choices === undefined ? (valueTypes[name] ?? "text") : "choice",
+  kind: choices === undefined ? (typesByPlaceholder[name] ?? "text") : "choice",
   choices: choices ?? null,
 });
 

@@ -1,19 +1,21 @@
 /** Finds the objects in a reply, and values of objects by dotted names. Keeps the spelling of values. */
 import { wrongValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
-import * as walk from "../json/walk.ts";
+import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
 /** Finds the objects of a document. Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const document = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
+  const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
   const all = isList ? container.items : container === undefined ? [] : [container];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return { document, container, isList, all, shown };
 };
+
+const parseBytes = (bytes: Uint8Array) => raw.parseRawJson(toBuffer(bytes).toString("utf8"));
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
@@ -56,7 +58,7 @@ const unwrapSingleMember = (value: raw.RawJson) =>
 
 /** Reads an object. `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
-  const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
+  const value = parseBytes(bytes);
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
     text: (name: string) => formatValues(findValues(value, name) ?? []),

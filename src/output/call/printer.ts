@@ -145,23 +145,23 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView) =>
   });
 };
 
-const right = { align: "right" } as const;
-const decimal = { align: "decimal" } as const;
+const rightAligned = { align: "right" } as const;
+const pointAligned = { align: "decimal" } as const;
 
 /** Users rely on the order of the columns (output.md). */
 const summaryColumns = [
   createColumn("op"),
   createColumn("model", { hasNames: true }),
-  createColumn("calls", right),
-  createColumn("failed", { ...right, rank: 2 }),
-  createColumn("running", { ...right, rank: 8 }),
-  createColumn("deleted", { ...right, rank: 9 }),
-  createColumn("seconds.p50", { ...decimal, heading: "p50\ns", rank: 4 }),
-  createColumn("seconds.p95", { ...decimal, heading: "p95\ns", rank: 5 }),
-  createColumn("tokens.prompt", { ...right, heading: "prompt\ntokens", rank: 6 }),
-  createColumn("tokens.completion", { ...right, heading: "completion\ntokens", rank: 7 }),
-  createColumn("tokens.total", { ...right, heading: "total\ntokens", rank: 3 }),
-  createColumn("cost.usd", { ...decimal, heading: "cost\n$" }),
+  createColumn("calls", rightAligned),
+  createColumn("failed", { ...rightAligned, rank: 2 }),
+  createColumn("running", { ...rightAligned, rank: 8 }),
+  createColumn("deleted", { ...rightAligned, rank: 9 }),
+  createColumn("seconds.p50", { ...pointAligned, heading: "p50\ns", rank: 4 }),
+  createColumn("seconds.p95", { ...pointAligned, heading: "p95\ns", rank: 5 }),
+  createColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
+  createColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
+  createColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
+  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
 /** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
