@@ -42,7 +42,6 @@ const redirectPage = (url: string) => `<!doctype html>
 </html>
 `;
 
-/** True unless rollcall runs in a build, over SSH on macOS, or on Linux without a display server. */
 const hasDisplay = ({ env, platform }: Host) => {
   if (isBuildSystem(env)) return false;
   if (platform === "win32") return true;

@@ -33,8 +33,7 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
     rule: "─".repeat(Math.min(width, ruleColumns)),
     width: widths === undefined ? Number.POSITIVE_INFINITY : width,
     widthOf: widths?.measureWidth ?? ((line: string) => line.length),
-    /** True if the middle of long blocks is omitted. */
-    isBounded: widths !== undefined && !isFull,
+    omitsMiddle: widths !== undefined && !isFull,
     fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
       if (widths === undefined || kind === "command") return [line];
       const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
@@ -101,7 +100,7 @@ const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthO
   return beside + longest > width && below + longest <= width;
 };
 
-/** Lines of a long block on a bounded page, including `tailLines` lines from the end of the block. */
+/** Lines of a long block whose middle is omitted, including `tailLines` lines from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 /** A block with fewer lines to omit is shown completely. */
@@ -114,7 +113,7 @@ const maxLayoutLength = 64 * 1024;
 function* formatBlock(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
-  { clean, fold, paint, isBounded }: Layout,
+  { clean, fold, paint, omitsMiddle }: Layout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
   const indentLine = (line: string) => {
@@ -127,7 +126,7 @@ function* formatBlock(
       return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => indentLine(spaces + part));
     });
   const text = block.replace(/\n$/, "");
-  if (!isBounded) {
+  if (!omitsMiddle) {
     // Cleans the whole text at once, so that no harmful sequence is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {

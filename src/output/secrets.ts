@@ -73,7 +73,7 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
-/** Returns patterns for a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
+/** Patterns: plain, after backslashes, and as `\u`, percent and HTML escapes. */
 const listPatterns = (letter: string) => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));

@@ -31,7 +31,6 @@ const rowsPerPiece = 100;
 
 type DrawnTable = { readonly pieces: Iterable<string>; readonly omitted: readonly string[] };
 
-/** Lays out rows as a table, or as sections if the terminal is too narrow. */
 export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
   const { rows, width, paint } = view;
   if (rows.length === 0) return { pieces: [], omitted: [] };
