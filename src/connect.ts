@@ -1,4 +1,4 @@
-/** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
+/** Connects a command: effective settings, log destinations, and a client of the deployed or the local service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Problem } from "./failure.ts";
@@ -8,10 +8,11 @@ import { readSettings, type SettingFlags, type Settings } from "./settings/index
 export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
   await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-/** Returns the sources of settings without notices. Default of `warn`: no warnings either. */
-export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => {
-  return { ...context, screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn } };
-};
+/** Returns a context for reading settings without notices. Default of `warn`: no warnings either. */
+export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
+  ...context,
+  screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
+});
 
 export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
   await readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
@@ -35,7 +36,7 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
 
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await import("./client/index.ts");
-  const local = settings.local ? await localService(context, settings) : undefined;
+  const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
     module.openClient({
@@ -67,7 +68,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
 
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-export const localService = async (context: Context, settings: Settings) => {
+export const getLocalService = async (context: Context, settings: Settings) => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
   return await service;
@@ -85,23 +86,23 @@ export const hasNoLogUrl = (settings: Settings) =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
-  const openStore = async () => (await localService(context, settings)).store;
-  return (await findDestinations(settings, openStore))(modelId);
+  const openStore = async () => (await getLocalService(context, settings)).store;
+  return (await createDestinationResolver(settings, openStore))(modelId);
 };
 
 type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
 
-export const destinationFilter = async ({ host }: Context, settings: Settings) => {
+export const createDestinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
   const identifyStore = async () => {
     const { storeIdentity } = await import("./service/index.ts");
     return await storeIdentity(await settings.service(), { host });
   };
-  const destinationOf = await findDestinations(settings, identifyStore);
-  return (logged: LogScope) => logged.account === account && logged.destination === destinationOf(logged.model);
+  const resolveDestination = await createDestinationResolver(settings, identifyStore);
+  return (logged: LogScope) => logged.account === account && logged.destination === resolveDestination(logged.model);
 };
 
-const findDestinations = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
+const createDestinationResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
   if (settings.local) {
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;

@@ -3,15 +3,13 @@
 /** The number `digits` × 10^-`places`. `places` is at least 0. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
-/** A number with a larger exponent (also negative) is not an amount of money, and would fill a screen with zeros. */
+/** A number beyond these limits is not an amount of money, and could fill a screen with zeros. */
 const maxExponent = 40;
+const maxChars = 100;
 
-/** A longer number is not an amount of money. */
-const maxSpellingChars = 100;
-
-/** Parses a number like `12`, `0.3`, `-1` or `3e-7`. Returns undefined for other text, and beyond the limits. */
+/** Parses a number like `12`, `0.3`, `-1` or `3e-7`. Returns undefined for other text and beyond the limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
-  if (text.length > maxSpellingChars) return undefined;
+  if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
@@ -42,16 +40,11 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   places: a.places + b.places,
 });
 
+/** Multiplies a decimal by 10^`power`. */
 export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 export const zero: Decimal = { digits: 0n, places: 0 };
-
-/** Multiplies the number in a text by 10^`power`. `"3e-7"` and 6 give `"0.3"`. Returns undefined for other text. */
-export const shiftSpelled = (text: string, power: number): string | undefined => {
-  const decimal = parseDecimal(text);
-  return decimal === undefined ? undefined : formatDecimal(shiftDecimal(decimal, power));
-};
 
 /** Rounds a fraction to six significant digits. Whole numbers stay unchanged, because they may be counts. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

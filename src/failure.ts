@@ -1,4 +1,4 @@
-/** The class of all failures, and the exit codes. The failures.ts of a module makes the failures of the module. */
+/** The class of all failures, and the exit codes. Each module makes its failures in its `failures.ts`. */
 
 /** The exit code of each `error.code` (exit-codes.md). */
 export const exitCodes = {
@@ -38,17 +38,17 @@ export type Problem = Readonly<{
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed. `places` has the positions of some of these problems. */
-  others?: { readonly count: number; readonly places: readonly string[] };
+  /** Similar problems that are not displayed. `positions` has some of their positions, such as `a.jsonl:3:14`. */
+  others?: { readonly count: number; readonly positions: readonly string[] };
 }>;
 
-/** Returns the fields of a problem in JSON, in the order that output.md promises. */
+/** Returns the members of a problem in JSON, in the order that output.md promises. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, with redacted secrets, but with control characters. `from` and `to` bound the value in `text`. */
+/** A part of a line, without secrets, but with control characters. `from` and `to` bound the value in `text`. */
 export type Excerpt = Readonly<{
   line: number;
   text: string;
@@ -73,6 +73,7 @@ export type FailureDetails = Optional<{
   http: HttpFacts;
   problems: readonly Problem[];
   ruleCounts: readonly Readonly<{ rule: string; severity: Severity; count: number }>[];
+  /** The command to run next. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
   retryable: boolean;
@@ -82,28 +83,32 @@ export type FailureDetails = Optional<{
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;
+  /** Is printed instead of the failure. */
   help: string;
   stack: string;
+  /** The error that ended a request, without the event and the number of tries. */
   endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
   /** Number of groups that can be sent if the invalid groups are skipped; `some` for a growing file. */
   validGroups: number | "some";
+  /** The file, ledger, profile or filter that the failure is about. */
   subject: string;
   isConverted: boolean;
+  /** True if a rerun resolves the requests with an unknown outcome. */
   canResolve: boolean;
   cause: unknown;
 }>;
 
-/** An event that ends a run. `output` prints the failure, and `run` returns the exit code of the failure. */
+/** An event that ends a run. `output` prints the failure, and `run` returns its exit code. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** @param message one sentence without a full stop; it may contain text from outside that is not safe to print */
+  /** @param message one sentence without a full stop, which may contain unsafe text from outside */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;

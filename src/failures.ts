@@ -29,10 +29,11 @@ export const invalidArguments = (wrong: { text: string; suggestion: string | und
     hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
   });
 
-export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }) => {
-  const { command, verbs, help } = missing;
-  const message = verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`;
-  return new Failure("usage", "subcommand-missing", message, { hint: `${command} ${verbs[0] ?? "--help"}`, help });
+export const subcommandMissing = (missing: { command: string; subcommands: readonly string[]; help: string }) => {
+  const { command, subcommands, help } = missing;
+  const wanted = subcommands.length === 1 ? subcommands[0] : `one of ${subcommands.join(", ")}`;
+  const hint = `${command} ${subcommands[0] ?? "--help"}`;
+  return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 
 export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string) =>

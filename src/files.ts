@@ -1,5 +1,4 @@
 /** Access to files and folders: safe permissions, atomic replacement, and reads and writes that a signal can end. */
-
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -8,7 +7,7 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
+/** Returns the code of an error of the system or Node, such as `ENOENT`, or else `unknown`. */
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
@@ -175,7 +174,7 @@ export const requireUnusedFile = (file: string) => {
 
 const userFile = { title: "", otherFile: "choose another file" };
 
-/** Calls `write`. @param names texts for the failure @throws Failure `output-unwritable`, or a failure of `write` */
+/** Calls `write`. @param names texts for the failure @throws Failure `output-unwritable`, or the failure of `write` */
 export const writeUserFile = <Result>(file: string, write: () => Result, names = userFile): Result => {
   try {
     return write();
@@ -187,7 +186,7 @@ export const writeUserFile = <Result>(file: string, write: () => Result, names =
   }
 };
 
-/** Explains why a file cannot be written. @param otherFile the hint to choose another file */
+/** @param otherFile the hint to choose another file */
 export const explainUnwritable = (file: string, code: string, otherFile: string) => {
   const isFull = code === "ENOSPC" || code === "EDQUOT";
   const hint = isFull ? `free disk space, or ${otherFile}` : otherFile;
@@ -279,7 +278,7 @@ type UserFile = Readonly<{
   names?: typeof userFile;
 }>;
 
-/** Writes a file as `writeUserFile`. If the file is a named pipe, waits for its reader first. */
+/** Writes a file. Waits for the reader of a named pipe first. @throws Failure as `writeUserFile` */
 export const savePieces = async (
   { file, pieces, mode, names }: UserFile,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,

@@ -18,7 +18,7 @@ export type Host = Readonly<{
     readonly stderr: boolean;
     readonly columns: number;
     readonly rows: number;
-    /** True if standard error is a terminal of unknown width, so that text cannot be redrawn in place. */
+    /** True if standard error is a terminal of unknown width, on which text cannot be redrawn in place. */
     readonly isSizeUnknown: boolean;
   };
   /** Milliseconds since 1970. */

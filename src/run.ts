@@ -1,11 +1,11 @@
-/** Runs a command line, and handles all errors. Lists the commands in the order of the help. */
+/** Runs a command line, handles all errors, and lists the commands in the order of the help. */
 import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
-/** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
+/** Runs the command line of the process. Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
@@ -26,8 +26,8 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
-      const { words, changes = false } = parsed.command;
-      const areFieldsChecked = changes && isProgramFormat(options.format);
+      const { words, hasSideEffects = false } = parsed.command;
+      const areFieldsChecked = hasSideEffects && isProgramFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked } });

@@ -31,8 +31,7 @@ export const skipRefusedHint =
 export const resendAloneHint =
   "copy the remaining groups to a new file and log that file, because a rerun without a ledger logs everything again";
 
-export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }) => {
-  const { rejected, unreadable = 0 } = counts;
+export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
   const records = unreadable > 0 ? [pluralize(unreadable, "unreadable record")] : [];
   return `${[...groups, ...records].join(" and ")} rejected`;

@@ -25,6 +25,7 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
+/** Returns the word at `start`: `raw` as typed, and `text` without quotes and escapes. */
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;
@@ -48,11 +49,10 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
       isEscaping = char === "\\" && next === "" && open.quote === "" && !windows;
     }
   }
-  // `raw` is the word as typed. `text` is the word without quotes and escapes.
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the end of a command substitution at `at`. Returns at most `at` if there is no complete substitution. */
+/** Returns the end of the command substitution at `at`; at most `at` without a complete substitution. */
 const findSubstitutionEnd = (line: string, at: number) => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;

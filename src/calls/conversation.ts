@@ -34,10 +34,10 @@ export type Part =
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items` are messages and choices; undefined if no message is recognized. `rest` has any other members. */
+/** `items` are messages and choices; undefined without a recognized message. `rest` has the other members. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** Reads the messages in a call's inputs. The system message, which some clients send as `system`, comes first. */
+/** Reads the messages in a call's inputs. A system message that a client sent as `system` comes first. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -59,27 +59,27 @@ export const readOutput = (call: RawJson): Conversation => {
   return { items, rest: choices === undefined ? undefined : omitMembers(output, ["choices"]) };
 };
 
-const hasMessages = (items: readonly RawJson[]): boolean => items.some((item) => findMessage(item) !== undefined);
+const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
 export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
   return kept.length === 0 ? undefined : toObject(kept);
 };
 
-export const toObject = (members: readonly RawMember[]): RawJson =>
+export const toObject = (members: readonly RawMember[]) =>
   parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
 
-export const composeMessage = (role: string, content: RawJson): RawJson =>
+export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns the item itself if it is a message, or the message of a choice. Assumed: a choice has no `role`. */
+/** Returns an item that is a message, or the message of a choice. Assumed: a choice has no `role`. */
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Returns the next tool message with an id as a turn, which then is no longer a turn of the conversation. */
+/** Takes the next tool message with an id out of the conversation. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
-/** Converts messages and choices from index `from` on. A tool's answer becomes the result of the tool call. */
+/** Converts messages and choices from index `from` on. A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
   const answers = new Map<string, { readonly item: RawJson; readonly at: number }[]>();
   for (const [at, item] of items.entries()) {
@@ -114,7 +114,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message that have their own display if the value has this kind. Other members are shown as JSON. */
+/** Keys of a message with their own display, if the value has this kind. Other members are shown as JSON. */
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],

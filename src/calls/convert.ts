@@ -1,4 +1,4 @@
-/** Converts a traced call to a trajectory (interface 2.1) or to messages. Every value keeps its spelling. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages. Values keep their spelling. */
 import {
   composeArray,
   composeMembers,
@@ -19,10 +19,10 @@ export type ConversionObstacle =
   | ("odd-tools" | "no-reward" | "odd-reward");
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON on one line without a newline, or the reason why the call cannot be converted. */
+/** JSON without newlines, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
-/** Newlines in JSON are only between values, because strings escape them. */
+/** Removes newlines, which JSON has only between values. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 export const toMessages = (call: RawJson): ConversionResult => {
@@ -83,9 +83,9 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
 };
 
 /** Replaces the messages of choices by the choices, which the local service stores separately. */
-const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly string[] => {
+const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
-  const isChoice = (json: string): boolean => findValue(choices[0], "message")?.json === json;
+  const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
@@ -108,7 +108,7 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   return messages.some(isFromModel) ? messages : "no-answer";
 };
 
-const hasMessage = (item: RawJson): boolean => findMessage(item) !== undefined;
+const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
 
 const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (itemsOf(findValue(output, "choices")).length > 1) return "several-choices";

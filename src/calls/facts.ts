@@ -20,15 +20,14 @@ export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: st
 /** `parts` are amounts as written in the call. `total` is undefined if a part is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
-export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
+export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
 
 /** Returns the name in `op_name`. Assumed: `op_name` is this name, or `<scheme>:///team/project/op/name:digest`. */
-export const findOperation = (call: RawJson): string | undefined => {
+export const findOperation = (call: RawJson) => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-/** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
 /** Returns the first state that applies: deleted, failed, running, ok. Assumed statuses: `error`, `running`. */
@@ -39,24 +38,24 @@ export const findState = (call: RawJson, prefix: string): CallState => {
   return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
 };
 
-export const isRunning = (call: RawJson): boolean =>
+export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
 /** True if a field has a value, even if `omitContent` removed the value. An empty text is not a value. */
-const hasValue = (call: RawJson, field: string): boolean => {
+const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && value.json !== '""';
 };
 
-/** Returns the microseconds from start to end; undefined if a time is unknown, negative if the end comes first. */
+/** Returns undefined if the start or end is unknown, and a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
   return started === undefined || ended === undefined ? undefined : ended - started;
 };
 
-/** Parses a time to microseconds since 1970. Assumed: a time without an offset is UTC. */
-const parseMicros = (text: string | undefined): number | undefined => {
+/** Returns microseconds since 1970. Assumed: a time without an offset is UTC. */
+const parseMicros = (text: string | undefined) => {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text ?? "");
   if (match === null) return undefined;
   const [, day = "", time = "", fraction = "", zone = "Z"] = match;
@@ -69,10 +68,9 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
-const findNamedModel = (call: RawJson): string | undefined =>
-  textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
+const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Returns each model's numbers of tokens. Assumed: `summary.usage[model]`, or else `output.usage`, has them. */
+/** Reads the numbers of tokens. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -89,7 +87,7 @@ const readUsage = (value: RawJson | undefined, model: string | undefined): reado
   return [{ model, prompt, completion, total }];
 };
 
-const parseTokens = (text = ""): bigint | undefined => {
+const parseTokens = (text = "") => {
   const decimal = parseDecimal(text);
   const whole = decimal === undefined ? "" : formatDecimal(decimal);
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
@@ -120,7 +118,7 @@ const readAmounts = (value: RawJson) => {
   return Array.from(amounts, ([what, amount]) => ({ what, amount }));
 };
 
-const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined => {
+const addAmounts = (parts: ReturnType<typeof readAmounts>) => {
   const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
   const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
   return isValid ? amounts.reduce(addDecimals, zero) : undefined;
@@ -129,13 +127,13 @@ const addAmounts = (parts: ReturnType<typeof readAmounts>): Decimal | undefined 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
 /** Finds a value in the summary. Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
-const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
+const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** The fields of a call in the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
+/** In the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
 export const callFields: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
   ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
@@ -150,7 +148,7 @@ const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "excepti
 export const omittedKey = "omitted_bytes";
 
 /** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
-export const omitContent = (call: RawJson, prefix: string): RawJson => {
+export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];
   const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
@@ -164,7 +162,7 @@ export const omitContent = (call: RawJson, prefix: string): RawJson => {
   return parseRawJson(composeMembers(kept));
 };
 
-const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>): string | undefined => {
+const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>) => {
   if (isAbsent(value)) return "null";
   if (value.json === '""') return value.json;
   if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
@@ -172,7 +170,7 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
-/** Levels of nesting in `summary` and unknown fields. Deeper values are omitted. */
+/** Deeper values in `summary` and unknown fields are omitted. */
 const maxLevels = 16;
 
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
@@ -189,9 +187,9 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
 
-const isFact = (key: string, text: string): boolean =>
+const isFact = (key: string, text: string) =>
   /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
   (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-const isShortText = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
+const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

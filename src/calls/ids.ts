@@ -2,13 +2,11 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** Lengths are in UTF-16 units. */
+/** Lengths are in UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
 const maxIdLength = 1024;
-
-/** Large, because a line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Yields ids. A line begins with an id or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** A line begins with an id, or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
@@ -24,12 +22,12 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 }
 
 /** @param why completes the sentence "it is …" */
-const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
+const invalidCallId = ({ line, why }: { line: number; why: string }) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
-/** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */
+/** Yields trimmed lines. @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;
@@ -46,20 +44,20 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   yield { text: rest.trim(), line };
 }
 
-const parseLine = (text: string, line: number): readonly string[] => {
+const parseLine = (text: string, line: number) => {
   const ids = text.startsWith("{") ? parseObjectIds(text, line) : [parseField(text)];
   if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId({ line, why: "too long" });
   if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId({ line, why: "not UTF-8" });
   return ids;
 };
 
-const parseField = (text: string): string => {
+const parseField = (text: string) => {
   const field = (text.split("\t", 1)[0] ?? "").trim();
   const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
 };
 
-const parseObjectIds = (text: string, line: number): readonly string[] => {
+const parseObjectIds = (text: string, line: number) => {
   const value = parseJson(text)?.value;
   if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};

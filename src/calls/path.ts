@@ -7,14 +7,14 @@ import { findNearest } from "../nearest.ts";
 /** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `near` is a similar path. `there` has the parent's keys, indexes or kind. */
+/** `at` ends with the missing step. `near` is a similar path. `there` has the keys, indexes or kind of the parent. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
-/** Parses a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
+/** Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
   stepPattern.lastIndex = 0;
@@ -51,17 +51,17 @@ export const findPath = (call: RawJson, path: CallPath): PathResult => {
   return { kind: "found", value };
 };
 
-const describeIndexes = (count: number): string => {
+const describeIndexes = (count: number) => {
   if (count === 0) return "an empty list";
   return count === 1 ? "[0]" : `[0] to [${count - 1}]`;
 };
 
-const describeKind = ({ kind, text }: RawJson): string => {
+const describeKind = ({ kind, text }: RawJson) => {
   if (kind === "word") return text === "null" ? text : "a boolean";
   return kind === "object" ? "an object" : `a ${kind}`;
 };
 
-export const formatPath = (path: CallPath): string =>
+export const formatPath = (path: CallPath) =>
   path
     .map((step, index) => {
       if (typeof step === "number") return `[${step}]`;

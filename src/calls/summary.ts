@@ -9,7 +9,7 @@ export const openSummary = (prefix: string) => {
   const all = openGroup("", "");
   const groups = new Map<string, ReturnType<typeof openGroup>>();
   return {
-    add(call: RawJson): void {
+    add(call: RawJson) {
       const found = readFacts(call, prefix);
       const { usages, costs } = found;
       all.add(found);
@@ -19,7 +19,7 @@ export const openSummary = (prefix: string) => {
         const key = JSON.stringify([op, model]);
         const group = groups.get(key) ?? openGroup(op, model);
         groups.set(key, group);
-        const isOfModel = (part: facts.Usage | facts.Cost): boolean => modelOf(part) === model;
+        const isOfModel = (part: facts.Usage | facts.Cost) => modelOf(part) === model;
         group.add({ ...found, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },
@@ -39,22 +39,25 @@ const readFacts = (call: RawJson, prefix: string) => ({
   costs: facts.readCosts(call, prefix),
 });
 
-const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
+const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** Sums up the calls of an operation and model, or all calls. An unknown `op` or `model` is empty. */
+/** Sums up all calls, or the calls of an operation and model. An unknown `op` or `model` is empty. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** `calls` counts the calls that state a number of tokens. A sum is undefined if no call states the number. */
+  /** `calls` counts the calls with a number of tokens. A sum is undefined if no call has this number. */
   const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
-    ...{ calls: 0, prompt: undefined, completion: undefined, total: undefined },
+    calls: 0,
+    prompt: undefined,
+    completion: undefined,
+    total: undefined,
   };
   let [calls, callsWithCost, dollars] = [0, 0, zero];
   return {
-    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>): void {
+    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>) {
       calls++;
       states[state]++;
       if (micros !== undefined && micros >= 0) durations.push(micros);
@@ -69,16 +72,20 @@ const openGroup = (op: string, model: string) => {
     },
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns the smallest duration, in seconds, that the fraction `share` of the durations does not exceed. */
-      const percentile = (share: number): number | undefined => {
+      /** Returns seconds by nearest rank: the smallest duration that `share` of the durations do not exceed. */
+      const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;
       };
       return {
-        ...{ op, model, calls, states, tokens },
-        /** `calls` counts calls with a duration that is not negative. Percentiles are by nearest rank, in seconds. */
+        op,
+        model,
+        calls,
+        states,
+        tokens,
+        /** `calls` counts the calls with a duration of at least 0. */
         duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-        /** `calls` counts calls with a valid cost in US dollars. `usd` is the exact sum of these costs. */
+        /** `calls` counts the calls with a valid cost in US dollars. `usd` is the exact sum. */
         cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
       };
     },

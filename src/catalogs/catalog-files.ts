@@ -19,17 +19,17 @@ export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provid
 
 export const maxSavedReplies = 500;
 
-/** Maximum decompressed size of a file. Replies are not larger. */
+/** Maximum decompressed size of a file. No reply is larger. */
 const maxReplyBytes = 2 ** 29;
 
-const historyRoot = (folder: string): string => join(folder, "catalog-history");
+const historyRoot = (folder: string) => join(folder, "catalog-history");
 
-const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string => {
+const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
   const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
   return join(historyRoot(folder), `${catalog}-${digest}`);
 };
 
-/** Matches a file's name: the time of a reply, with `-` instead of `:`, which Windows does not allow. */
+/** A file's name is the time of a reply, with `-` instead of `:`, which Windows does not allow. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
@@ -43,15 +43,15 @@ const listFiles = (folder: string) =>
 
 const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 
-const readReply = ({ path }: { readonly path: string }): Buffer | undefined =>
+const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
 /** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws errors of `node:fs` */
-export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
+export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);
   const latest = files.at(-1);
-  if (latest && readReply(latest)?.equals(bytes)) {
+  if (latest && readReply(latest.path)?.equals(bytes)) {
     utimesSync(latest.path, time, time);
     return;
   }
@@ -67,7 +67,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
   for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
-    const bytes = readReply(file);
+    const bytes = readReply(file.path);
     if (bytes !== undefined)
       return { bytes, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
   }
@@ -77,20 +77,19 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
 export const listSavedModelIds = (folder: string): readonly string[] => {
   const ids = listNames(historyRoot(folder)).flatMap((name) => {
     const latest = listFiles(join(historyRoot(folder), name)).at(-1);
-    const bytes = latest && readReply(latest);
+    const bytes = latest && readReply(latest.path);
     const models = bytes && parseCatalog(bytes);
     return models?.entries.flatMap(({ value }) => textOf(value.id) || []) ?? [];
   });
   return [...new Set(ids)].sort();
 };
 
-/** Returns the models of a reply; undefined if the reply is not a catalog. */
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
-/** Reads a JSON document, a JSON array of entries, or one entry per line from a file or `-` (stdin). */
+/** Reads a document, an array of entries, or one entry per line. @param file `-` for standard input */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),

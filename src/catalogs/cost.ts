@@ -8,15 +8,15 @@ import { readPrice } from "./fields.ts";
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Returns the usage of a call: the sum of all usages in its summary (with child calls), or else its output's usage. */
+/** Returns the sum of the usages in a call's summary, which includes child calls, or else the usage in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
   const usages = isObject(byModel) ? Object.values(byModel).flatMap((value) => parseUsage(value) ?? []) : [];
   if (usages.length === 0) return inOutput;
-  const total = (unit: keyof Usage): number => usages.reduce((sum, usage) => sum + usage[unit], 0);
+  const total = (unit: keyof Usage) => usages.reduce((sum, usage) => sum + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
-  // A summary usually lacks cached tokens, so an output with the same numbers of tokens is preferred.
+  // A summary usually lacks cached tokens, so the output is preferred if its other counts are the same.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
@@ -24,13 +24,13 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
 
 /** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
 const parseUsage = (value: unknown): Usage | undefined => {
-  const count = (name: string, within = value): number | undefined => {
+  const count = (name: string, within = value) => {
     const number = getValue(within, [name]);
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   };
   const details = getValue(value, ["prompt_tokens_details"]) ?? getValue(value, ["input_tokens_details"]);
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Anthropic's `input_tokens` excludes the tokens of `cache_*_input_tokens`. OpenAI's includes the cached tokens.
+  // Anthropic's `input_tokens` excludes cached tokens. OpenAI's includes them.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
   // An embedding has no output tokens, so its total equals its input.
@@ -46,7 +46,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-/** Exact amounts in US dollars. `total` is null if a needed price is missing, because an unknown price is not zero. */
+/** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price may not be zero. */
 export type Cost = ReturnType<typeof computeCost>;
 
 /** @param options if `countsImagesAndRequests`, a missing price of images or requests makes the total unknown */
@@ -55,7 +55,7 @@ export const computeCost = (
   { usage, countsImagesAndRequests }: { readonly usage: Usage; readonly countsImagesAndRequests: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
-  let known = decimals.zero;
+  let knownSum = decimals.zero;
   for (const [names, count, isNeeded] of [
     [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
     [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
@@ -67,17 +67,17 @@ export const computeCost = (
     const unitPrice = readPrice(pricing, name);
     if (count === 0 || (unitPrice === undefined && !isNeeded)) continue;
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
-    if (cost !== undefined) known = decimals.addDecimals(known, cost);
+    if (cost !== undefined) knownSum = decimals.addDecimals(knownSum, cost);
     const format = (amount?: decimals.Decimal) => (amount === undefined ? null : decimals.formatDecimal(amount));
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
-  const at_least = decimals.formatDecimal(known);
+  const at_least = decimals.formatDecimal(knownSum);
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** Compares costs. A cost with an unknown total comes last. */
-export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
+/** A cost with an unknown total comes last. */
+export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
   return decimals.compareDecimals(left, right);

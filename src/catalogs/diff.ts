@@ -27,7 +27,7 @@ export interface Change {
   readonly to: unknown;
 }
 
-/** Compares models by id, in the order of ids. If models share an id, compares the n-th one of each catalog. */
+/** Compares models by id, in the order of ids. If models share an id, compares the n-th model of each catalog. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const changes: Change[] = [];

@@ -4,48 +4,48 @@ import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 
-export const lockCommand = (file: string): string =>
+export const lockCommand = (file: string) =>
   `rollcall catalog lock${file === "rollcall.lock.json" ? "" : ` --file ${formatCommandLine([file])}`}`;
 
 const otherLock = "choose another file with --file";
 
-/** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
-export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }): Failure => {
+/** @param isLock false for another file, which rollcall never overwrites */
+export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }) => {
   const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
   const message = `cannot use ${where.file} as the lock file: ${reason}`;
   return new Failure("invalid_input", "invalid-lock", message, { hint, where });
 };
 
-export const newerLock = (where: FailureLocation & { file: string }): Failure =>
+export const newerLock = (where: FailureLocation & { file: string }) =>
   invalidLock("a newer rollcall wrote it", false, where).withDetails({ hint: `update rollcall, or ${otherLock}` });
 
 type FileFault = Readonly<{ file: string; code: string; cause?: unknown }>;
 
-export const lockUnreadable = ({ file, code, cause }: FileFault): Failure => {
+export const lockUnreadable = ({ file, code, cause }: FileFault) => {
   const details = { hint: "pass a lock file: --file <file>", where: { file }, cause };
   const message = `cannot read the lock file ${file}: ${describeSystemCode(code)}`;
   return new Failure("invalid_input", "lock-unreadable", message, details);
 };
 
-export const lockNotOverwritten = (file: string): Failure =>
+export const lockNotOverwritten = (file: string) =>
   new Failure("usage", "lock-not-overwritten", `${file} is not a lock file, so it was not overwritten`, {
     hint: otherLock,
     where: { file },
   });
 
-export const lockUnwritable = ({ file, code, cause }: FileFault): Failure => {
+export const lockUnwritable = ({ file, code, cause }: FileFault) => {
   const { reason, hint } = explainUnwritable(file, code, otherLock);
   const message = `cannot write the lock file ${file}: ${reason}`;
   return new Failure("storage", "lock-unwritable", message, { hint, where: { file }, cause });
 };
 
-export const catalogFileUnreadable = ({ file, code, cause }: FileFault): Failure => {
+export const catalogFileUnreadable = ({ file, code, cause }: FileFault) => {
   const message = `cannot read ${formatInputName(file)}: ${describeSystemCode(code)}`;
   const hint = `check the name of the file, or ${catalogHint}`;
   return new Failure("invalid_input", "catalog-file-unreadable", message, { hint, where: { file }, cause });
 };
 
-export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }): Failure => {
+export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }) => {
   const message = `${formatInputName(file)} is not a catalog: ${reason}`;
   return new Failure("invalid_input", "invalid-catalog-file", message, { hint: catalogHint, where });
 };

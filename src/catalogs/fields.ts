@@ -1,4 +1,4 @@
-/** Defines the fields of models with columns and kinds of change. Matches and compares the ids of models. */
+/** The fields of models: columns, prices, kinds of change. Also matches and compares the ids of models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -16,20 +16,20 @@ interface FieldOptions {
   readonly change?: string;
   /** Default: the value with the field's name in the catalog entry. */
   readonly read?: (row: FieldRow) => unknown;
-  /** Formats a value. `spelled` returns its JSON in the reply. Default: a string as it is, other values as JSON. */
+  /** `spelled` returns the value's JSON in the reply. Default: a string as it is, other values as JSON. */
   readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
 export type FieldColumn = ReturnType<typeof field>;
 
-/** Creates the column (`Column` of the output) of a field. A service may omit the field or send another type. */
+/** Creates a field's `Column` of the output. A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
   const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
   return {
     name,
     heading,
     ...display,
-    cell: (row: FieldRow, spelled: () => string): string => {
+    cell: (row: FieldRow, spelled: () => string) => {
       const value = read(row) ?? undefined;
       if (value === undefined) return "";
       return text?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
@@ -41,7 +41,7 @@ const field = (name: string, options: FieldOptions) => {
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
   field(name, { ...options, read: ({ model }) => model?.value[name] });
 
-export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 const wordList = { text: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
 
@@ -54,7 +54,7 @@ const unixTime = {
 /** The last millisecond whose year has four digits. */
 const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
-export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
+export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3), in their public order (output.md). */
 export const modelFields: readonly FieldColumn[] = [
@@ -68,7 +68,7 @@ export const modelFields: readonly FieldColumn[] = [
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Names of prices per token, some of them not in the interface. Assumed: prices on the wire are in US dollars. */
+/** Names of prices per token, including some that the interface lacks. Assumed: prices are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -77,7 +77,7 @@ export const tokenPrices: ReadonlySet<string> = new Set([
 export const knownPriceNames: readonly string[] = [...new Set([...priceNames, ...tokenPrices])];
 
 /** Returns 6 for a price per token, because tables print prices per million tokens. */
-export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
+export const priceExponent = (name: string) => (tokenPrices.has(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => (price ?? undefined) !== undefined));
@@ -85,7 +85,7 @@ export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** Parses an amount that is not negative. A JSON number of 2^53 or more is invalid, because it may have lost digits. */
+/** Parses an amount of at least 0. A JSON number of 2^53 or more is invalid, because it may have lost digits. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
@@ -94,17 +94,17 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 /** Returns a price in US dollars per token or unit; undefined, not zero, if absent or invalid. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
+const formatAmount = (name: string, price: Decimal) => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
-/** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
-export const formatPrice = (name: string, value: unknown): string => {
+/** Formats a price with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
+export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit stays over it */
-export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
+/** Formats a change in percent, such as `-33.3`. @param roundUp keeps a rise over a limit above the limit */
+export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
   if (was === 0n) return "";
@@ -113,7 +113,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates a price's column. Without `rank`, narrow tables omit it before the prices of the interface. */
+/** Without `rank`, narrow tables omit the price before the prices of the interface. */
 export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {
@@ -121,7 +121,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
     rank: rank ?? (isPerToken ? 17 : 18),
     align: "decimal",
     read: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
-    /** Marks an invalid price that has digits, because it looks like a valid price. */
+    // An invalid price with digits is marked, because it looks like a valid price.
     text: (value, spelled) => {
       const text = typeof value === "string" ? value : spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
@@ -159,7 +159,6 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
-/** Returns the data centers of a model; undefined if they are not a list of objects. */
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
 
@@ -168,7 +167,7 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
-/** Returns a fact, with its list sorted; undefined if not stated. Assumed: 0, "" and an empty list are not stated. */
+/** Returns a fact, with its list sorted; undefined if it is not stated. Assumed: 0, "" and [] state nothing. */
 export const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
@@ -182,7 +181,7 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** Returns a test of ids and names. Each word of the pattern is a part of the id or name, or a glob over the id. */
+/** Each word of a pattern is a part of the id or name, or a glob over the id. */
 export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
@@ -195,8 +194,8 @@ export const compilePattern = (pattern: string): ((names: Record<"id" | "name", 
   };
 };
 
-/** `*` matches any characters, and `?` one character. Takes at most text × glob steps, unlike a regular expression. */
-const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
+/** Takes at most text × glob steps, unlike a regular expression. */
+const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
   let [at, globAt] = [0, 0];
   let star: { readonly globAt: number; at: number } | undefined;
   while (at < text.length) {
@@ -208,13 +207,12 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
   return glob.slice(globAt).every((char) => char === "*");
 };
 
-/** Compares texts in an order that does not depend on the language. */
-export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Finds an id with the same part after the slash, an id with few typos, or else the only id that contains `id`. */
-export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
+/** Finds an id with the same part after the slash, with few typos, or else the only id that contains `id`. */
+export const findNearestId = (id: string, ids: readonly string[]) => {
   if (id === "") return undefined;
-  const suffixOf = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
+  const suffixOf = (one: string) => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
   const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));
   return (
     ids.find((one) => suffixOf(one) === suffixOf(id)) ??

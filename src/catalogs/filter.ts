@@ -11,12 +11,12 @@ type Strings = readonly string[];
 /** Returns a time that can depend on `now`. Both times are in milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** The given options, such as `inputModality` for `--input-modality`. A model must match all options. */
+/** Options by name, such as `inputModality` for `--input-modality`. A model must match all options. */
 export type Filter = Readonly<Partial<Record<Exclude<WordsName, "maxPrice">, Strings | undefined>>> & {
   readonly pattern?: string | undefined;
   readonly minContext?: number | undefined;
   readonly minOutput?: number | undefined;
-  /** Price names with limits, which are exact decimals in US dollars per million tokens, `image` or `request`. */
+  /** Limits are exact decimals in US dollars per million tokens, per image or per request. */
   readonly maxPrice?: readonly (readonly [name: string, limit: string])[] | undefined;
   readonly free?: boolean;
   readonly deprecated?: boolean;
@@ -48,7 +48,7 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** A model's words are the countries of its data centers. A missing country is an empty word. */
+/** A missing country is an empty word. */
 const countryOption = <Name extends string>(name: Name, matches: WordTest) => {
   const read = ({ datacenters }: CatalogModel): Strings =>
     (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
@@ -64,7 +64,7 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** `read` returns a model's words. Assumed: services use the words in `usual`. Other words of catalogs are accepted. */
+/** `read` returns a model's words. Assumed: services use the words in `usual`. Other words in catalogs are accepted. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
@@ -79,15 +79,15 @@ const wordsOptions = [
 
 type WordsName = (typeof wordsOptions)[number]["name"];
 
-const listWords = (filter: Filter, name: WordsName): Strings | undefined =>
+const listWords = (filter: Filter, name: WordsName) =>
   name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
-const normalizeWord = (word: string): string => word.trim().toLowerCase();
+const normalizeWord = (word: string) => word.trim().toLowerCase();
 
-const isAtLeast = (value: unknown, minimum: number): boolean =>
+const isAtLeast = (value: unknown, minimum: number) =>
   // Assumed: 0 means "not stated".
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
-/** Returns the test of each given option, with the columns of the tested values. @param now milliseconds since 1970 */
+/** Returns a test for each option, with the columns of the tested values. @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
@@ -140,7 +140,7 @@ const listCriteria = (filter: Filter, now: number) => {
 };
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
-export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
+export const hasFilters = (filter: Filter) => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
@@ -151,7 +151,7 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** Finds the first word of a filter that is neither usual nor in any model. Without models, every word is accepted. */
+/** Finds the first word that is neither usual nor in any model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
   for (const { name, usual, read } of wordsOptions) {

@@ -15,7 +15,7 @@ const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const words = z.optional(z.array(z.string()));
 
-/** A model in a lock file, with only the facts that its catalog stated. */
+/** A model in a lock file, with the facts that its catalog stated. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -60,7 +60,7 @@ export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 const lockVersion = 1;
 const lockKey = "rollcall_lock";
 
-/** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
+/** Returns undefined if the file does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
@@ -78,7 +78,7 @@ export const readLock = (file: string) => {
   throw invalidLock(`invalid ${path.join(".")}`, true, positionOf(path));
 };
 
-const readLockBytes = (file: string): Buffer | undefined => {
+const readLockBytes = (file: string) => {
   try {
     return readRegularFile(file);
   } catch (thrown) {
@@ -88,8 +88,8 @@ const readLockBytes = (file: string): Buffer | undefined => {
   }
 };
 
-/** Writes a lock file; returns false if the file is up to date. @param clean escapes invisible characters */
-export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
+/** Returns false if the file is up to date. @param clean escapes invisible characters */
+export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string) => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");
   if (before === written) return false;
@@ -104,7 +104,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   return true;
 };
 
-const formatLock = (models: readonly LockedModel[]): string => {
+const formatLock = (models: readonly LockedModel[]) => {
   const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
   const shortLists = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);

@@ -9,7 +9,7 @@ import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
-/** A model that can be called (interface 2.3), an entry, or both if they have the same id. */
+/** A `FieldRow` with the bytes of the replies. */
 export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
 
 export const groupById = <Value>(

@@ -7,15 +7,15 @@ import { lockCommand } from "./failures.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
-/** `maxRise` of a price is in percent. A deprecation within `withinMs` is an error. `now` is in ms since 1970. */
+/** `maxRise` is the tolerated rise of a price in percent. `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
 /** @param example an example of the rule's message, without the model's id */
-const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
-const error = ruleOf("error");
-const warning = ruleOf("warning");
+const defineRule = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
+const error = defineRule("error");
+const warning = defineRule("warning");
 
-/** The rules by their public names. */
+/** Users pass the names to `--allow`. */
 export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the router catalog"),
   "price-increased": error(
@@ -69,7 +69,12 @@ export const lockRules = {
 
 type RuleName = keyof typeof lockRules;
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
-const toleratedRules: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
+const toleratedRules: readonly RuleName[] = [
+  "price-increased",
+  "price-unknown",
+  "quantization-changed",
+  "max-output-decreased",
+];
 
 /** `path` starts at the model. `locked` and `current` are empty if not stated. `message` comes after the model's id. */
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; current: string; message: string }>;
@@ -83,79 +88,110 @@ const listedFacts = [
 ] as const;
 
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
-  const regressions: Regression[] = [];
-  const add = (rule: RuleName, path: LockPath, [locked = "", current = ""]: readonly unknown[], message: string) =>
-    regressions.push({ rule, path, locked: String(locked), current: String(current), message });
   if (is === undefined) {
-    add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
-    return regressions;
+    return [createRegression("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`)];
   }
+  return [
+    ...comparePrices(was, is, policy),
+    ...compareQuantizations(was, is),
+    ...compareLimits(was, is),
+    ...compareLists(was, is),
+    ...checkDeprecation(was, is, policy),
+  ];
+};
+
+const createRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], message: string): Regression => {
+  const [locked = "", current = ""] = values;
+  return { rule, path, locked: String(locked), current: String(current), message };
+};
+
+const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolicy) => {
   const prices = new Map(Object.entries(is.pricing ?? {}));
-  for (const [name, text] of Object.entries(was.pricing ?? {})) {
+  return Object.entries(was.pricing ?? {}).flatMap(([name, text]) => {
     const currentText = prices.get(name) ?? "";
     const [before, after] = [parsePrice(text), parsePrice(currentText)];
+    if (before === undefined) return [];
+    const path = ["pricing", name];
     const values = [formatPrice(name, text), formatPrice(name, currentText)];
-    if (before === undefined) continue;
     if (after === undefined) {
-      add("price-unknown", ["pricing", name], values, `no longer states its ${name} price (was ${values[0]})`);
-    } else if (hasRisen(before, after, policy.maxRise)) {
-      const percent = formatPercentChange(before, after, true).replace("+", " by ");
-      const rise = `${percent === "" ? "" : `${percent}%,`} from ${values.join(" to ")}`;
-      add("price-increased", ["pricing", name], values, `raised its ${name} price${rise}`);
+      const message = `no longer states its ${name} price (was ${values[0]})`;
+      return createRegression("price-unknown", path, values, message);
     }
-  }
+    if (!hasRisen(before, after, maxRise)) return [];
+    const percent = formatPercentChange(before, after, true).replace("+", " by ");
+    const rise = `${percent === "" ? "" : `${percent}%,`} from ${values.join(" to ")}`;
+    return createRegression("price-increased", path, values, `raised its ${name} price${rise}`);
+  });
+};
+
+const compareQuantizations = (was: LockedModel, is: LockedModel) => {
   const addedBits = countBits(is.quantization) - countBits(was.quantization);
-  if (was.quantization !== undefined && was.quantization !== is.quantization && !(addedBits > 0)) {
-    const values = [was.quantization, is.quantization];
-    const change = `changed its quantization from ${values.join(" to ")}`;
-    const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
-    add(addedBits < 0 ? "quantization-decreased" : "quantization-changed", ["quantization"], values, message);
-  }
-  for (const [field, name, rule] of [
-    ["context_length", "context", "context-decreased"],
-    ["max_output_length", "maximum output", "max-output-decreased"],
-  ] as const) {
+  if (was.quantization === undefined || was.quantization === is.quantization || addedBits > 0) return [];
+  const values = [was.quantization, is.quantization];
+  const change = `changed its quantization from ${values.join(" to ")}`;
+  const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
+  const rule = addedBits < 0 ? "quantization-decreased" : "quantization-changed";
+  return [createRegression(rule, ["quantization"], values, message)];
+};
+
+const tokenLimits = [
+  ["context_length", "context", "context-decreased"],
+  ["max_output_length", "maximum output", "max-output-decreased"],
+] as const;
+
+const compareLimits = (was: LockedModel, is: LockedModel) =>
+  tokenLimits.flatMap(([field, name, rule]) => {
     const [before, after] = [was[field], is[field]];
-    if (before === undefined) continue;
+    if (before === undefined) return [];
     if (after !== undefined && after < before) {
-      add(rule, [field], [before, after], `reduced its ${name} from ${before} to ${after} tokens`);
-    } else if (after === undefined && field === "context_length") {
-      add("context-unknown", [field], [before], `no longer states its context (was ${before} tokens)`);
+      const message = `reduced its ${name} from ${before} to ${after} tokens`;
+      return createRegression(rule, [field], [before, after], message);
     }
-  }
-  for (const [field, rule, verb] of listedFacts) {
+    if (after !== undefined || field !== "context_length") return [];
+    return createRegression(
+      "context-unknown",
+      [field],
+      [before],
+      `no longer states its context (was ${before} tokens)`,
+    );
+  });
+
+const compareLists = (was: LockedModel, is: LockedModel) =>
+  listedFacts.flatMap(([field, rule, verb]) => {
     const [before = [], after = []] = [was[field], is[field]];
     const words = before.join(", ");
     if (field === "countries" && words !== "" && after.length === 0) {
       const message = `no longer states the countries of its data centers (were ${words})`;
-      add("countries-unknown", [field, 0], [words], message);
-    } else {
-      for (const [at, word] of before.entries())
-        if (!after.includes(word)) add(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+      return createRegression("countries-unknown", [field, 0], [words], message);
     }
-  }
+    return before.flatMap((word, at) => {
+      if (after.includes(word)) return [];
+      return createRegression(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+    });
+  });
+
+const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: LockPolicy) => {
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
-  if (day !== undefined && day <= utcDay(policy.now + policy.withinMs)) {
-    const isPast = day <= utcDay(policy.now);
-    const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
-    add(isPast ? "model-deprecated" : "deprecation-near", ["deprecation_date"], [was.deprecation_date, day], message);
-  }
-  return regressions;
+  if (day === undefined || day > utcDay(now + withinMs)) return [];
+  const isPast = day <= utcDay(now);
+  const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
+  const rule = isPast ? "model-deprecated" : "deprecation-near";
+  return [createRegression(rule, ["deprecation_date"], [was.deprecation_date, day], message)];
 };
 
 /** Assumed: the first number in a quantization's name is its number of bits, as in `int4`, `nvfp4`, `fp8_e4m3`. */
-const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
+const countBits = (quantization = "") => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
-const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean => {
+const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal) => {
   const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
   return decimals.compareDecimals(decimals.shiftDecimal(is, 2), decimals.multiplyDecimals(was, percent)) > 0;
 };
 
-const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
-export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
+const acceptWay = (file: string) => `accept the change with \`${lockCommand(file)}\``;
+export const acceptAdvice = (file: string) => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
 /** True if `catalog lock` can accept a regression. */
-export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
+export const isAcceptable = (rule: RuleName) => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
@@ -168,7 +204,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
   );
   return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
-    // If several entries have this id, the entry with the fewest changes counts. Deprecations only break a tie.
+    // Of several entries with this id, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = findRegressions(locked, undefined, policy)] = models
       .filter(({ id }) => id === locked.id)
       .map((model) => findRegressions(locked, model, policy))
@@ -179,7 +215,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, needsCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
     const why = `because no other model in the ${locked.catalog} catalog can replace ${locked.id}`;
-    const adviceFor = (rule: RuleName): string => {
+    const adviceFor = (rule: RuleName) => {
       if (errors.length === 0) return acceptAdvice(lock.file);
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
@@ -197,10 +233,10 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
   });
 };
 
-const countChanges = (regressions: readonly Regression[]): number =>
+const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
-/** Finds the cheapest other model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
+/** Finds the cheapest other model that breaks only tolerated rules. Prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],
@@ -212,11 +248,11 @@ const findReplacement = (
   });
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
-  const canReplace = (model: LockedModel): boolean =>
+  const canReplace = (model: LockedModel) =>
     findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
-  const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
+  const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
   return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
 };

@@ -7,26 +7,27 @@ import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import { type GlobalValues, globalOptions } from "./globals.ts";
-import { fullHelp, shortHelp } from "./help.ts";
+import { formatFullHelp, formatShortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Parses argv. Never throws for invalid input; `runCommand` does. */
+/** Parses argv. Never throws for invalid input, because `runCommand` does. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
-  /** Values of options by name, without dashes. The value of a flag is the empty text. */
+  /** The values of options by name, without dashes. The value of a flag is empty. */
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
   const ancestors: Command[] = [];
   let operands: readonly string[] = [];
-  /** The first unknown option, and all words after it. */
+  /** The first word that is an unknown option, and all words after that word. */
   let unknown = argv;
-  let [hasHelp, parseError]: [boolean, CommanderError | undefined] = [false, undefined];
+  let hasHelpWord = false;
+  let parseError: CommanderError | undefined;
   for (;;) {
     try {
-      const read = parser.parseOptions([...unknown]);
-      operands = [...operands, ...read.operands];
-      unknown = read.unknown;
+      const result = parser.parseOptions([...unknown]);
+      operands = [...operands, ...result.operands];
+      unknown = result.unknown;
     } catch (thrown) {
       if (!(thrown instanceof CommanderError)) throw thrown;
       parseError = thrown;
@@ -34,30 +35,29 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     }
     if (command === program.root) {
       command = await loadTreeFor(program, operands[0]);
-      addVerbs(parser, command, given);
+      addSubcommands(parser, command, given);
     }
-    if (command.verbs.length > 0 && operands[0] === "help") {
+    if (command.subcommands.length > 0 && operands[0] === "help") {
       operands = operands.slice(1);
-      hasHelp = true;
+      hasHelpWord = true;
     }
     const [word] = operands;
-    const next = command.verbs.find((verb) => commands.lastWord(verb) === word);
+    const next = command.subcommands.find((one) => commands.lastWord(one) === word);
     if (next === undefined) break;
     ancestors.push(command);
     command = next;
     parser = parser.commands.find((child) => child.name() === word) ?? parser;
     operands = operands.slice(1);
   }
-  const isWhole = hasHelp || given.has("help");
-  /** `screen` for `-h` or an empty argv, `whole` for `--help` or the word `help`. */
-  const help = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
+  const wantsFullHelp = hasHelpWord || given.has("help");
+  const help = wantsFullHelp ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
   return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
 
 const loadTreeFor = async (program: Program, word = "") => {
   const nouns = { ...program.nouns, ...program.hidden };
   const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
-  return load === undefined ? await commands.loadTree(program) : { ...program.root, verbs: [await load()] };
+  return load === undefined ? await commands.loadTree(program) : { ...program.root, subcommands: [await load()] };
 };
 
 const createParser = (command: Command, given: Map<string, readonly string[]>) => {
@@ -75,12 +75,12 @@ const createParser = (command: Command, given: Map<string, readonly string[]>) =
   }
   for (const [name, kind] of Object.entries(command.args))
     parser.addArgument(new Argument(commands.formatArgument(name, kind, "...")));
-  addVerbs(parser, command, given);
+  addSubcommands(parser, command, given);
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
 
-const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>) => {
-  for (const verb of verbs) parser.addCommand(createParser(verb, given));
+const addSubcommands = (parser: Parser, { subcommands }: Command, given: Map<string, readonly string[]>) => {
+  for (const subcommand of subcommands) parser.addCommand(createParser(subcommand, given));
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
@@ -88,16 +88,16 @@ const validateArgv = (parsed: ParsedArgv) => {
   const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;
   if (help !== undefined) {
-    if (word === undefined || command.verbs.length === 0) return;
-    throw argumentsFailure(command, `unknown command '${word}'`, suggestVerb(parsed));
+    if (word === undefined || command.subcommands.length === 0) return;
+    throw argumentsFailure(command, `unknown command '${word}'`, suggestCommand(parsed));
   }
   if (given.has("version")) return;
   if (parseError !== undefined) throw toArgumentsFailure(parsed, parseError);
   if (command.run === undefined && operands.length + unknown.length === 0)
     throw subcommandMissing({
       command: commands.formatInvocation(command),
-      verbs: command.verbs.map(commands.lastWord),
-      help: shortHelp(command),
+      subcommands: command.subcommands.map(commands.lastWord),
+      help: formatShortHelp(command),
     });
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
@@ -116,7 +116,7 @@ const validateArgv = (parsed: ParsedArgv) => {
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, ...globalKinds } = root.options;
-  // Own options are first, and override global options of the same name.
+  // The command's own options are first, and override global options of the same name.
   return { ...command.options, ...globalKinds, ...command.options };
 };
 
@@ -133,22 +133,23 @@ const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError) => {
     if (flagWithValue !== undefined) return argumentsFailure(command, `${flagWithValue} takes no value`);
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
-  const suggestion = reason.code === "commander.unknownCommand" ? suggestVerb(parsed) : near;
+  const suggestion = reason.code === "commander.unknownCommand" ? suggestCommand(parsed) : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
   return argumentsFailure(command, text.replace(missingValue, "$1 requires a value: $1$2"), suggestion);
 };
 
-/** Suggests `auth login` for `login` without its noun, `ledger calls` for `call list`, or a verb of a similar name. */
-const suggestVerb = ({ command, operands: [word = ""] }: ParsedArgv) => {
-  const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
+/** Suggests `auth login` for `login`, `ledger calls` for `call list`, or a command with a similar name. */
+const suggestCommand = ({ command, operands: [word = ""] }: ParsedArgv) => {
+  const below = command.subcommands.flatMap(({ subcommands }) => subcommands);
+  const sameWord = below.filter((one) => commands.lastWord(one) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
-  const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
+  const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : sameWord.map(({ words }) => words);
   const elsewhere = others.length > 0 ? undefined : meant;
-  const near = elsewhere ?? findNearest(word, command.verbs.map(commands.lastWord));
+  const near = elsewhere ?? findNearest(word, command.subcommands.map(commands.lastWord));
   return near === undefined ? undefined : `(Did you mean ${near}?)`;
 };
 
-/** Runs the command, or returns a function that formats the text for --help or --version. @throws Failure */
+/** Runs the command. For help and `--version`, returns a function that formats the text instead. @throws Failure */
 export const runCommand = async (
   program: Program,
   parsed: ParsedArgv,
@@ -156,8 +157,8 @@ export const runCommand = async (
 ): Promise<((columns: number) => string) | undefined> => {
   const { command, ancestors, given, operands, help } = parsed;
   validateArgv(parsed);
-  if (help === "screen") return (columns) => shortHelp(command, columns);
-  if (help === "whole") return (columns) => fullHelp(command, ancestors[0], columns);
+  if (help === "short") return (columns) => formatShortHelp(command, columns);
+  if (help === "full") return (columns) => formatFullHelp(command, ancestors[0], columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));

@@ -1,4 +1,4 @@
-/** Defines commands, from which the parser, help and MCP tools derive. */
+/** Commands as values. The parser, help, completion and the tools of `mcp` are made from these values. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
@@ -11,11 +11,12 @@ export interface Command {
   readonly args: Kinds;
   readonly options: Kinds;
   readonly examples: readonly string[];
-  readonly verbs: readonly Command[];
-  /** The help of the root lists the commands of a group without their descriptions, so that it fits one screen. */
+  /** The nouns of the root, or the verbs of a noun. */
+  readonly subcommands: readonly Command[];
+  /** The root's help lists the commands of a group by name only, so that the help fits one screen. */
   readonly group?: string;
-  /** True if the command changes something. `--fields` is then checked first, so that a wrong name changes nothing. */
-  readonly changes?: boolean;
+  /** True if the command changes data. A wrong name in `--fields` then fails before the command runs. */
+  readonly hasSideEffects?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
@@ -25,27 +26,27 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes"> {
+  extends Pick<Command, "words" | "about" | "summary" | "group" | "hasSideEffects"> {
   readonly args?: Args;
   readonly options?: Options;
   readonly examples?: readonly string[];
-  readonly verbs?: readonly Command[];
+  readonly subcommands?: readonly Command[];
   run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
 }
 
-/** Defines a command. `run` gets the parsed arguments and options as `typed`, whose type derives from the kinds. */
+/** Defines a command. The type of `typed` in `run` follows from the kinds of the arguments and options. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,
 >(
-  declared: CommandDefinition<Args, Options>,
-): Command => ({ args: {}, options: {}, examples: [], verbs: [], ...declared });
+  definition: CommandDefinition<Args, Options>,
+): Command => ({ args: {}, options: {}, examples: [], subcommands: [], ...definition });
 
 export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trimEnd();
 export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
-export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>) =>
-  `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
+export const formatFlags = (name: string, { short, placeholder }: Kind<unknown>) =>
+  `${short === undefined ? "" : `-${short}, `}--${name}${placeholder === undefined ? "" : ` <${placeholder}>`}`;
 
 export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
   const term = `${name}${repeatable === true ? dots : ""}`;
@@ -58,13 +59,16 @@ export const formatUsage = (command: Command) =>
     : [
         formatInvocation(command),
         "[options]",
-        ...(command.verbs.length === 0 ? [] : ["[command]"]),
+        ...(command.subcommands.length === 0 ? [] : ["[command]"]),
         ...Object.entries(command.args).map(([name, kind]) => formatArgument(name, kind, "...")),
       ].join(" ");
 
 export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   ...root,
-  verbs: await Promise.all(Object.values(nouns).map(async (load) => await load())),
+  subcommands: await Promise.all(Object.values(nouns).map(async (load) => await load())),
 });
 
-export const listCommands = (command: Command): readonly Command[] => [command, ...command.verbs.flatMap(listCommands)];
+export const listCommands = (command: Command): readonly Command[] => [
+  command,
+  ...command.subcommands.flatMap(listCommands),
+];

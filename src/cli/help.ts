@@ -10,8 +10,8 @@ const screenLines = 23;
 
 /** A description that would get fewer columns goes below its term. */
 const minDescriptionWidth = 30;
-/** If the names of the verbs are longer, `<verb>` replaces them. */
-const maxVerbsLength = 20;
+/** If the list of a noun's verbs is longer, `<verb>` replaces the list. */
+const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;
 type NamedKind = readonly [name: string, kind: Kind<unknown>];
@@ -28,68 +28,68 @@ const createLayout = (terminalColumns: number) => {
         : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
     );
   };
-  return { columns, list, wrapped: (text: string) => helper.boxWrap(text, columns) };
+  return { columns, list, wrap: (text: string) => helper.boxWrap(text, columns) };
 };
 
-export const shortHelp = (command: Command, terminalColumns = screenColumns) => {
-  const { columns, wrapped, list } = createLayout(terminalColumns);
+export const formatShortHelp = (command: Command, terminalColumns = screenColumns) => {
+  const { columns, wrap, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const common = isRoot ? "" : " (--json, --local, --profile, …)";
-  const groups = groupLines(command, columns);
-  const laidOut = () => {
+  const groups = formatGroups(command, columns);
+  const layOut = () => {
     const parts = [
-      [wrapped(capitalize(command.about)), wrapped(`Usage: ${commands.formatUsage(command)}`)],
-      list(verbItems(command)),
-      isRoot ? ["Global options, before or after the command:"] : list(ownItems(command)),
+      [wrap(capitalize(command.about)), wrap(`Usage: ${commands.formatUsage(command)}`)],
+      list(listSubcommands(command)),
+      isRoot ? ["Global options, before or after the command:"] : list(listOwnItems(command)),
       groups,
-      exampleLines(command),
-      [wrapped(`All options${common}: ${commands.formatInvocation(command)} --help`)],
+      formatExamples(command),
+      [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    // Omits the empty lines between parts if the help would not fit one screen.
+    // Without the empty lines between parts, more help fits one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
-  while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
-  return laidOut();
+  while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
+  return layOut();
 };
 
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const verbItems = (command: Command) => {
+const listSubcommands = (command: Command) => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of command.verbs) {
-    const { group, summary, about } = verb;
-    if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(verb)]);
+  for (const subcommand of command.subcommands) {
+    const { group, summary, about } = subcommand;
+    if (group === undefined) items.push({ term: formatCommandTerm(subcommand), description: summary ?? about });
+    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(subcommand)]);
   }
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
-const verbTerm = (command: Command): string => {
-  const { verbs, args } = command;
-  const [only, ...others] = verbs;
+const formatCommandTerm = (command: Command): string => {
+  const { subcommands, args } = command;
+  const [only, ...others] = subcommands;
   const name = commands.lastWord(command);
   if (only === undefined)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // If each verb has verbs of its own, the command is mainly used without a verb: `serve`, not `serve keys`.
-  if (verbs.every((verb) => verb.verbs.length > 0)) return name;
-  if (others.length === 0) return `${name} ${verbTerm(only)}`;
-  const listed = verbs.map(commands.lastWord).join("|");
-  return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
+  // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
+  if (subcommands.every((one) => one.subcommands.length > 0)) return name;
+  if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
+  const listed = subcommands.map(commands.lastWord).join("|");
+  return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
 };
 
-const ownItems = ({ args, options }: Command) => [
-  ...argumentItems(args),
+const listOwnItems = ({ args, options }: Command) => [
+  ...listArguments(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
     description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
   })),
 ];
 
-const argumentItems = (args: Kinds) =>
+const listArguments = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
@@ -104,8 +104,7 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
   return groups;
 };
 
-/** Lists the options of each group without descriptions, so that the help fits one screen. */
-const groupLines = ({ options }: Command, columns: number): string[] => {
+const formatGroups = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
@@ -120,28 +119,28 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
   });
 };
 
-const exampleLines = ({ examples }: Command) =>
+const formatExamples = ({ examples }: Command) =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-export const fullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
-  const { wrapped, list } = createLayout(terminalColumns);
+export const formatFullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
+  const { wrap, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(optionItem));
-  const verbs = command.verbs.map(({ words, about }) => ({ term: words, description: about }));
+  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(toOptionItem));
+  const subcommands = command.subcommands.map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
-    wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
-    wrapped(`Usage: ${commands.formatUsage(command)}`),
-    section("Commands", verbs),
-    section("Arguments", argumentItems(command.args)),
+    wrap(`${capitalize(command.about).replace(/\.$/, "")}.`),
+    wrap(`Usage: ${commands.formatUsage(command)}`),
+    section("Commands", subcommands),
+    section("Arguments", listArguments(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
-    exampleLines(command).join("\n"),
+    formatExamples(command).join("\n"),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-const optionItem = ([name, kind]: NamedKind) => {
+const toOptionItem = ([name, kind]: NamedKind) => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
   const description = [
@@ -152,15 +151,20 @@ const optionItem = ([name, kind]: NamedKind) => {
   return { term: commands.formatFlags(name, kind), description };
 };
 
-/** Types of values by their placeholders. Default: text. */
-const valueTypes: Readonly<Record<string, string>> = {
-  ...{ file: "file", dir: "folder", folder: "folder", duration: "duration", size: "size" },
-  ...{ n: "number", number: "number", url: "url" },
+const typesByPlaceholder: Readonly<Record<string, string>> = {
+  file: "file",
+  dir: "folder",
+  folder: "folder",
+  duration: "duration",
+  size: "size",
+  n: "number",
+  number: "number",
+  url: "url",
 };
 
 const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   name,
-  kind: choices === undefined ? (valueTypes[name] ?? "text") : "choice",
+  kind: choices === undefined ? (typesByPlaceholder[name] ?? "text") : "choice",
   choices: choices ?? null,
 });
 
@@ -183,7 +187,7 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: command.verbs.map(commands.lastWord),
+  verbs: command.subcommands.map(commands.lastWord),
   examples: command.examples,
 });
 

@@ -1,4 +1,4 @@
-/** Kinds of options and arguments, with parsers, descriptions and choices. */
+/** Kinds of options and arguments: parsers, descriptions, choices. */
 import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
@@ -17,7 +17,7 @@ export type Kind<Value> = Readonly<{
   needs?: string;
   /** Names of conflicting options, without dashes, with reasons. */
   conflicts?: Readonly<Record<string, string>>;
-  /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
+  /** `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   parse: (words: readonly string[], name: string) => Value;
 }>;
 
@@ -66,12 +66,14 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   },
 });
 
-/** A whole number. */
-export const count = (about: string, { placeholder = "n", min = 1, max = 999_999_999 } = {}) =>
+/** Nine digits, which `count` accepts. */
+const maxCount = 999_999_999;
+
+export const count = (about: string, { placeholder = "n", min = 1, max = maxCount } = {}) =>
   custom(about, placeholder, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
-    const range = max === 999_999_999 ? `of at least ${min}` : `from ${min} to ${max}`;
+    const range = max === maxCount ? `of at least ${min}` : `from ${min} to ${max}`;
     throw wrongValue(name, word, `a whole number ${range}`);
   });
 

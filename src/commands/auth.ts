@@ -16,7 +16,7 @@ const exampleUrlOption = "--base-url https://api.example.com";
 
 const login = command({
   words: "auth login",
-  changes: true,
+  hasSideEffects: true,
   about: "save a key in the profile, with the URLs, project and providers that you pass",
   options: {
     for: useOption("save the key for one use"),
@@ -141,7 +141,7 @@ export const testCredential = async (
 
 const logOut = command({
   words: "auth logout",
-  changes: true,
+  hasSideEffects: true,
   about: "delete the saved keys of the profile",
   options: { for: useOption("only the key for one use") },
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
@@ -213,5 +213,5 @@ export const auth = command({
   words: "auth",
   about: "save, delete and show the keys of a profile",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
-  verbs: [login, logOut, status],
+  subcommands: [login, logOut, status],
 });

@@ -138,5 +138,5 @@ export const config = command({
   words: "config",
   about: "read and change the settings of a profile",
   examples: ["rollcall config list", `rollcall config set base_url ${exampleUrl}`],
-  verbs: [list, get, set, unset, path, exportCommand, importCommand],
+  subcommands: [list, get, set, unset, path, exportCommand, importCommand],
 });

@@ -26,7 +26,7 @@ const list = command({
 
 const use = command({
   words: "profile use",
-  changes: true,
+  hasSideEffects: true,
   about: "make a profile the default",
   args: { name: required(text("profile; profile list shows all")) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
@@ -42,7 +42,7 @@ const use = command({
 
 const remove = command({
   words: "profile delete",
-  changes: true,
+  hasSideEffects: true,
   about: "delete the settings and the keys of a profile",
   args: { name: required(text("a profile")) },
   options: { yes: flag("do not ask for confirmation") },
@@ -68,7 +68,7 @@ const remove = command({
 
 const rename = command({
   words: "profile rename",
-  changes: true,
+  hasSideEffects: true,
   about: "rename a profile; later runs still skip its logged groups",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
@@ -88,5 +88,5 @@ export const profile = command({
   group: "more",
   about: "list, choose, rename and delete saved profiles",
   examples: ["rollcall profile list", "rollcall profile use work"],
-  verbs: [list, use, remove, rename],
+  subcommands: [list, use, remove, rename],
 });

@@ -122,7 +122,7 @@ const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ?
 
 const addKey = cli.command({
   words: "serve keys add",
-  changes: true,
+  hasSideEffects: true,
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: {
@@ -178,7 +178,7 @@ const listKeys = cli.command({
 
 const revokeKey = cli.command({
   words: "serve keys revoke",
-  changes: true,
+  hasSideEffects: true,
   about: "revoke a key in every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: locationOptions,
@@ -201,7 +201,7 @@ const keys = cli.command({
   about: "manage keys for other people; the store has only digests of the keys",
   options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
-  verbs: [addKey, listKeys, revokeKey],
+  subcommands: [addKey, listKeys, revokeKey],
 });
 
 export const serve = cli.command({
@@ -211,5 +211,5 @@ export const serve = cli.command({
   options,
   examples: ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"],
   run: runService,
-  verbs: [keys],
+  subcommands: [keys],
 });

@@ -32,7 +32,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
 };
 
 /** Returns a page that redirects to `url`. rollcall composed `url`, so it needs no escaping. */
-const redirectPage = (url: string): string => `<!doctype html>
+const redirectPage = (url: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
@@ -42,8 +42,7 @@ const redirectPage = (url: string): string => `<!doctype html>
 </html>
 `;
 
-/** True unless rollcall runs in a build, over SSH on macOS, or on Linux without a display server. */
-const hasDisplay = ({ env, platform }: Host): boolean => {
+const hasDisplay = ({ env, platform }: Host) => {
   if (isBuildSystem(env)) return false;
   if (platform === "win32") return true;
   if (platform === "darwin") return env.SSH_CONNECTION === undefined;

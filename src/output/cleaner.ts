@@ -2,16 +2,18 @@
 import type { Host } from "../host.ts";
 import { openSecrets } from "./secrets.ts";
 
+export type TextCleaner = (text: string) => string;
+
 export const openCleaner = (env: Host["env"]) => {
   const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
   return {
     addSecret: add,
-    text: (text: string): string => redact(sanitizeText(text)),
+    text: (text: string) => redact(sanitizeText(text)),
     // Redacts twice, because joining white space can hide a secret, and removing characters can reveal a secret.
-    line: (text: string): string => redact(sanitizeLine(redact(text))),
+    line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
-    json: (json: string): string => {
+    json: (json: string) => {
       const safe = redactJson(sanitizeJson(json));
       // No string in JSON begins a line, so rollcall escapes only the commands that work anywhere in a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
@@ -19,7 +21,7 @@ export const openCleaner = (env: Host["env"]) => {
     verbatim: redact,
     verbatimJson: redactJson,
     /** Breaks up commands of a build system in complete lines. Redacts secrets that escapes had hidden. */
-    breakCommands: (text: string): string => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
+    breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
@@ -37,12 +39,12 @@ const escapeSequences =
 const harmfulCharacters =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
 
-const sanitizeText = (text: string): string => {
+const sanitizeText = (text: string) => {
   if (text.search(lineEnds) < 0 && text.search(harmfulCharacters) < 0) return text;
   return text.replace(lineEnds, "\n").replace(escapeSequences, "").replace(harmfulCharacters, "");
 };
 
-const sanitizeLine = (text: string): string => {
+const sanitizeLine = (text: string) => {
   const safe = sanitizeText(text);
   return /[^\S ]| {2}|^ | $/.test(safe) ? safe.replace(/\s+/g, " ").trim() : safe;
 };
@@ -50,15 +52,15 @@ const sanitizeLine = (text: string): string => {
 const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
-const sanitizeJson = (json: string): string =>
+const sanitizeJson = (json: string) =>
   json.replace(harmfulInJson, (character) =>
     Array.from(character.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   );
 
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** True in a build system, which executes lines of output that look like its commands. */
-export const isBuildSystem = (env: Host["env"]): boolean =>
+/** True in a build system, which executes output that looks like its commands. */
+export const isBuildSystem = (env: Host["env"]) =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
@@ -66,4 +68,4 @@ const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 /** `::` at the start of a line, also after white space and color, and `commandPrefixes` anywhere. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
-export const toOneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
+export const toOneLine = (text: string) => text.replace(/\s*\n\s*/g, " ");

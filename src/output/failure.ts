@@ -1,7 +1,7 @@
-/** Prints failures and problems as JSON, or as text: position, message, excerpt with the value marked, advice. */
+/** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
 import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
 import { formatInputName, positionPrefix } from "../sentences.ts";
-import { toOneLine } from "./cleaner.ts";
+import { type TextCleaner, toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
@@ -10,47 +10,45 @@ const maxProblems = 20;
 const maxReplyLength = 2000;
 type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
-export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
+export const printFailure = async (screen: Screen, end: RunEnd) => {
   screen.stopProgress();
   const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
     isForProgram || printsEvents
-      ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, styleOf(screen, paint)),
+      ? `${safe.json(JSON.stringify(toFailureDocument(screen, end)))}\n`
+      : formatFailure(end.failure, createStyle(screen, paint)),
   );
 };
 
-export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
-  `${formatProblem(problem, styleOf(screen, paint)).join("\n")}\n`;
+export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
+  `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = (screen: Screen, problem: Problem, indent = 0): string => {
+export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
   const columns = screen.host.terminal.columns - indent;
-  return formatProblem(problem, { ...styleOf(screen, plainPaint), columns }).join("\n");
+  return formatProblem(problem, { ...createStyle(screen, plainPaint), columns }).join("\n");
 };
 
-export type TextCleaner = (text: string) => string;
-
-const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
+const createStyle = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
   clean: safe.text,
   paint,
   /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
   columns: drawsFrames ? host.terminal.columns : undefined,
 });
 
-type TextStyle = ReturnType<typeof styleOf>;
+type TextStyle = ReturnType<typeof createStyle>;
 
-const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
+const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
-/** Returns the error document (output.md). Users rely on the order of members. Undefined members are omitted. */
-export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
+/** Returns the error document (output.md). Users rely on the order of its members. */
+export const toFailureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
   const shown = problems.slice(0, maxProblems).map((problem) => cleanFacts(toProblemDocument(problem), clean));
   return {
     error: {
       code: failure.code,
-      message: truncateReply(clean(fullMessage(failure))),
+      message: truncateReply(clean(composeMessage(failure))),
       exit_code: exitCode,
       retryable: failure.retryable,
       cause: stoppedBy,
@@ -63,7 +61,7 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): string => {
+const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
@@ -71,20 +69,20 @@ const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): st
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
 
 const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
-  const safe = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(safe);
+  const cleanValue = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(cleanValue);
     return typeof value === "string" ? clean(value) : value;
   };
-  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
+  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, cleanValue(value)]));
 };
 
-const formatFailure = (failure: Failure, style: TextStyle): string => {
+const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
-  const message = fullMessage(failure);
-  const line: TextCleaner = (text) => toOneLine(clean(text));
-  const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
+  const message = composeMessage(failure);
+  const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
+  const formatLead = (lead: string, tone: Tone, text: string) => {
     const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
     return [paint(tone, lead) + first.slice(lead.length), ...rest];
   };
@@ -94,28 +92,27 @@ const formatFailure = (failure: Failure, style: TextStyle): string => {
   ];
   const isInMessage = isProblemInMessage(problems, message);
   const lines = [
-    ...leadLines("rollcall:", "bad", truncateReply(line(message))),
-    ...locations.map((location) => `  at ${line(location)}`),
+    ...formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
+    ...locations.map((location) => `  at ${cleanLine(location)}`),
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...omittedProblemLines(failure).flatMap((text) => foldText(text, style)),
-    ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
+    ...formatOmittedProblems(failure).flatMap((text) => foldText(text, style)),
+    ...(hint === undefined ? [] : formatLead("hint:", "faint", cleanLine(hint))),
     // The command is not folded, so that it is one line when a user copies it.
-    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
+    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${cleanLine(next)}`]),
     ...(stack === undefined ? [] : [clean(stack)]),
   ];
   return `${lines.join("\n")}\n`;
 };
 
-const formatPosition = ({ file, line, column }: FailureLocation): string =>
-  positionPrefix({ file, line, column }).slice(0, -2);
+const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
 
-const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string): boolean =>
+const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string) =>
   first !== undefined &&
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
+const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure) => {
   const omitted = new Map<string, number>();
   const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
   const counts =
@@ -126,20 +123,20 @@ const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };
 
-const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] =>
+const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {
     const isFirst = problems.findIndex(({ advice }) => advice === problem.advice) === at;
     return isFirst ? problem : { ...problem, advice: undefined };
   });
 
-const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
+const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) => {
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = hangingLines(formatOthers(problem), style, frame?.indent);
+  const others = formatHangingLines(formatOtherProblems(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
-  const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
+  const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
   const severityLine = header.findIndex((line) => line.includes(severity));
   return [
@@ -150,35 +147,35 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
     }),
     ...(frame?.lines ?? []),
     ...others,
-    ...hangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
+    ...formatHangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
   ];
 };
 
-const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
+const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if the problem has no column, or is from a service, whose messages may not name the value. */
-const formatMessage = ({ path = [], from, column, message }: Problem): string =>
+/** Adds the path if there is no column, or if the problem is from a service, whose messages may not name the value. */
+const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOthers = ({ file, others }: Problem): string | undefined => {
+const formatOtherProblems = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
-  let last = others.places.every((place) => place.startsWith(`${file}:`)) ? file : undefined;
-  const lead = last === undefined ? "" : others.places.length > 1 ? "lines " : "line ";
-  const places = others.places.map((place) => {
-    const [, name = "", position = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(place) ?? [];
-    const isRepeated = position !== "" && name === last;
+  let last = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
+  const lead = last === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
+  const positions = others.positions.map((position) => {
+    const [, name = "", lineAndColumn = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(position) ?? [];
+    const isRepeated = lineAndColumn !== "" && name === last;
     last = name;
-    return isRepeated ? position.slice(1) : formatInputName(name) + position;
+    return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;
   });
-  const omission = others.count > places.length ? ", …" : "";
-  return `and ${others.count} more${places.length === 0 ? "" : `: ${lead}${places.join(", ")}${omission}`}`;
+  const omission = others.count > positions.length ? ", …" : "";
+  return `and ${others.count} more${positions.length === 0 ? "" : `: ${lead}${positions.join(", ")}${omission}`}`;
 };
 
 const minTextColumns = 8;
 
-const hangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
+const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
-  const line = onOneLine(clean(text));
+  const line = toPlainLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
   const parts = foldSentence(line, columns - usedIndent - lead.length, 0);
@@ -188,7 +185,7 @@ const hangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const { paint } = style;
   const digits = String(excerpt.line).length;
-  const gutter = (number: string): string => `${number.padStart(digits + 1)} │ `;
+  const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
   const columns = (style.columns ?? 0) - measureWidth(gutter(""));
   if (columns < minTextColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
@@ -200,16 +197,16 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   return { lines, indent: digits + 2 };
 };
 
-/** Maximum share of the columns for the marked value, so that text around it stays visible. */
+/** Maximum share of the columns for the marked value, so that the text around the value stays visible. */
 const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // Each white-space character becomes a space, because the width of a tab depends on its position.
-  const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
-  const whole = safe(text);
-  const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // A secret that crosses an edge of the value is found only in the whole text. The mark is then at the text's start.
+  const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
+  const whole = cleanPiece(text);
+  const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
+  // Only the whole text shows a secret that crosses an edge of the value. The mark is then at the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

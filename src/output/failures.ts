@@ -6,7 +6,7 @@ import { describeSystemCode, pluralize } from "../sentences.ts";
 export const outputFailed = (
   code: string,
   groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },
-): Failure => {
+) => {
   const { logged = 0, already_logged, not_sent } = groups ?? {};
   const end = `; ${pluralize(logged, "group")} logged, ${already_logged} already logged, ${not_sent} not sent`;
   const message = `cannot write standard output: ${describeSystemCode(code)}${groups === undefined ? "" : end}`;
@@ -14,7 +14,7 @@ export const outputFailed = (
   return new Failure("storage", "output-failed", message, { hint, systemCode: code });
 };
 
-export const reportExists = (file: string): Failure => {
+export const reportExists = (file: string) => {
   const message = `${file} already exists, and its content is not from rollcall`;
   return new Failure("usage", "report-exists", message, { hint: "choose another file with --report" });
 };

@@ -8,7 +8,7 @@ type Distribution = Distributions["rewards"];
 const maxBars = 8;
 const minWidth = 30;
 
-export const printHistograms = async (screen: Screen, distributions: Distributions): Promise<void> => {
+export const printHistograms = async (screen: Screen, distributions: Distributions) => {
   const { width } = screen;
   const { rewards, groups, sampled } = distributions;
   if (rewards.count === 0 || width < minWidth) return;
@@ -16,18 +16,18 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...shareLine("groups have different rewards", groups.trainable, groups.of),
-    ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
-    ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
+    ...formatShare("groups have different rewards", groups.trainable, groups.of),
+    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.of),
+    ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width), ...shares];
   await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
 
-const shareLine = (name: string, part: number, of: number): readonly string[] =>
+const formatShare = (name: string, part: number, of: number) =>
   of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
 
-const drawBars = (rewards: Distribution, width: number): readonly string[] => {
+const drawBars = (rewards: Distribution, width: number) => {
   const bars = computeBars(rewards);
   const labelWidth = Math.max(...bars.map(({ name }) => measureWidth(name)));
   const countWidth = Math.max(...bars.map(({ count }) => String(count).length));
@@ -56,11 +56,11 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
     counts[bin] = (counts[bin] ?? 0) + count;
   }
   // Edges usually have few digits, but the edges of large rewards that differ little need more digits.
-  const edge = (at: number): string => formatNumber(start + at * step, 12);
+  const edge = (at: number) => formatNumber(start + at * step, 12);
   return counts.map((count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
 };
 
-const formatNumber = (value: number, digits = 4): string => {
+const formatNumber = (value: number, digits = 4) => {
   const short = Number(value.toPrecision(digits));
   return Math.abs(short) >= 1e7 || (short !== 0 && Math.abs(short) < 1e-4) ? short.toExponential() : String(short);
 };

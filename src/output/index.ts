@@ -15,7 +15,7 @@ export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.
 export const loadFailurePrinter = () => import("./failure.ts");
-export const printDistributions = async (screen: Screen, collect: () => Distributions): Promise<void> => {
+export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   await (await import("./histogram.ts")).printHistograms(screen, collect());
 };

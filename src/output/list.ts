@@ -6,15 +6,14 @@ import type { Screen } from "./screen.ts";
 import type { Column, ListView, ShownColumn, WireObjects } from "./views.ts";
 import * as wires from "./wire.ts";
 
-export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
+export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
   if (format === "json" || format === "jsonl") {
-    return await screen.print(jsonPieces(screen, wire, columns), { kind: "json" });
+    return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
   }
   const shown = selectColumns(screen, view);
-  if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
-  // Loads this module only for tables, because other formats do not measure text.
+  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), { kind: "lines" });
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
@@ -32,7 +31,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const field = wires.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
-    const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
+    const text = (_: Row, position: number) => formatWireValue(rows, position, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
@@ -40,12 +39,12 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
 const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
-  const text = (row: Row, position: number): string => {
-    const found = wireText(rows, position, path, format);
+  const text = (row: Row, position: number) => {
+    const found = formatWireValue(rows, position, path, format);
     if (found !== undefined) return found;
-    // The reply lacks computed values. A damaged reply can have `a` instead of `a.b`, and `a` keeps its digits.
+    // A computed value is not in the reply. A damaged reply may have `a` instead of `a.b`. Then `a` keeps its digits.
     const value = formatPlainValue(column.value(row));
-    return value && (wireText(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
+    return value && (formatWireValue(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
@@ -57,18 +56,18 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const wireText = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
+const formatWireValue = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
   const row = rows[position];
   const values = row && wires.findValues(row, name);
   return values && format(values);
 };
 
-function* linePieces<Row>(
+function* formatLines<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
   rows: readonly Row[],
-): Generator<string, void> {
-  const quote = (text: string): string => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+) {
+  const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csvLine = (cells: readonly string[]) => `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n`;
   const tsvLine = (cells: readonly string[]) => `${cells.map(safe.line).join("\t")}\n`;
   const isCsv = format === "csv";
@@ -82,21 +81,21 @@ function* linePieces<Row>(
 }
 
 /** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
-export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
+export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` for an unknown field */
-export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
-  await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
+/** Prints JSON bytes. `member` may also be the key of an object. @throws Failure `invalid-option-value` */
+export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
+  await screen.print(formatJsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
-function* jsonPieces(
+function* formatJsonPieces(
   { format, fields, host, options }: Screen,
   wire: WireObjects,
   columns: readonly wires.NamedColumn[],
-): Generator<string, void> {
+) {
   const { document, container, isList, all, shown } = wires.openWire(wire);
   const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
-  const formatObject = (object: raw.RawJson): string =>
+  const formatObject = (object: raw.RawJson) =>
     picked === undefined ? raw.compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {
     for (const object of shown) yield `${formatObject(object)}\n`;

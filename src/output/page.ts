@@ -1,82 +1,80 @@
-/** Prints pages: titled sections of labelled lines and blocks. Folds lines on a terminal, but usually not in a pipe. */
+/** Prints pages of titled sections with labelled lines and blocks. Usually folds lines only on a terminal. */
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
-export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
+export const printPage = async (screen: Screen, page: Page) => await printPages(screen, [page]);
 
 type Pages = Iterable<Page> | AsyncIterable<Page>;
 
-export const printPages = async (screen: Screen, pages: Pages): Promise<void> =>
-  await screen.print(textOfPages(screen, pages), { kind: "lines" });
+export const printPages = async (screen: Screen, pages: Pages) =>
+  await screen.print(formatPages(screen, pages), { kind: "lines" });
 
-async function* textOfPages(screen: Screen, pages: Pages): AsyncGenerator<string, void> {
-  let isNext = false;
+async function* formatPages(screen: Screen, pages: Pages) {
+  let isFirst = true;
   for await (const page of pages) {
-    yield* pageTexts(page, isNext, await layoutOf(screen, page));
-    isNext = true;
+    yield* formatPage(page, isFirst, await createLayout(screen, page));
+    isFirst = false;
   }
 }
 
-type Layout = Awaited<ReturnType<typeof layoutOf>>;
+type Layout = Awaited<ReturnType<typeof createLayout>>;
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. */
+/** Minimum columns of a folded line at any indent. In a list, only the widest character must fit. */
 const minColumns = 16;
-/** The same minimum for a list in sections: the width of the widest character. */
 const minListColumns = 2;
 
-const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {
-  const texts = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
+const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {
+  const widths = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
   return {
     paint: await paint(),
     clean: safe.text,
     rule: "─".repeat(Math.min(width, ruleColumns)),
-    width: texts === undefined ? Number.POSITIVE_INFINITY : width,
-    widthOf: texts?.measureWidth ?? ((line: string) => line.length),
-    /** True if the middle of long blocks is omitted. */
-    isBounded: texts !== undefined && !isFull,
+    width: widths === undefined ? Number.POSITIVE_INFINITY : width,
+    widthOf: widths?.measureWidth ?? ((line: string) => line.length),
+    omitsMiddle: widths !== undefined && !isFull,
     fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
-      if (texts === undefined || kind === "command") return [line];
+      if (widths === undefined || kind === "command") return [line];
       const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
       return kind === "sentence"
-        ? texts.foldSentence(line, columns, 0)
-        : texts.foldLine(line.replaceAll("\t", "    "), columns);
+        ? widths.foldSentence(line, columns, 0)
+        : widths.foldLine(line.replaceAll("\t", "    "), columns);
     },
   };
 };
 
-function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout): Generator<string, void> {
-  if (isNext) yield `\n${layout.paint("faint", layout.rule)}\n`;
-  let isFirst = !isNext;
+function* formatPage({ sections }: Page, isFirst: boolean, layout: Layout) {
+  if (!isFirst) yield `\n${layout.paint("faint", layout.rule)}\n`;
+  let isAtTop = isFirst;
   for (const section of sections) {
     let isBegun = false;
-    for (const lines of sectionLines(section, layout)) {
+    for (const lines of formatSection(section, layout)) {
       if (lines.length === 0) continue;
-      yield `${isBegun || isFirst ? "" : "\n"}${lines.join("\n")}\n`;
+      yield `${isBegun || isAtTop ? "" : "\n"}${lines.join("\n")}\n`;
       isBegun = true;
+      isAtTop = false;
     }
-    isFirst &&= !isBegun;
   }
 }
 
-function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
+function* formatSection(section: Section, layout: Layout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that no content looks like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
-  if (title !== undefined) yield titleLines(title, titleIndent, layout);
-  yield labelledLines(lines, indent, layout);
+  if (title !== undefined) yield formatTitle(title, titleIndent, layout);
+  yield formatLabelledLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
-  if (block !== undefined) yield* blockLines(section, indent, layout);
+  if (block !== undefined) yield* formatBlock(section, indent, layout);
 }
 
 const indentStep = "  ";
 
-const titleLines = (title: string, indent: string, { clean, fold, paint }: Layout): readonly string[] =>
+const formatTitle = (title: string, indent: string, { clean, fold, paint }: Layout) =>
   fold(clean(title).replaceAll("\n", " "), indent.length).map((part) => indent + paint("strong", part));
 
-const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): readonly string[] => {
+const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Layout) => {
   const { paint, clean, fold } = layout;
   const labelWidth = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
   const textIndent = indent.length + labelWidth + 2;
@@ -95,70 +93,70 @@ const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): 
 type Indents = Readonly<{ beside: number; below: number }>;
 
 /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
-const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout): boolean => {
+const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout) => {
   if (beside + widthOf(text) <= width) return false;
   if (width - beside < minColumns) return true;
   const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
   return beside + longest > width && below + longest <= width;
 };
 
-/** Lines of a long block on a bounded page, including `tailLines` lines from the end of the block. */
+/** Lines of a long block whose middle is omitted, including `tailLines` lines from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 /** A block with fewer lines to omit is shown completely. */
 const minOmittedLines = 8;
 
-/** Maximum characters that are laid out together: a portion of a block, or one end of a huge block. */
+/** Maximum characters of a portion of a block, or of each end of a huge block. */
 const maxLayoutLength = 64 * 1024;
 
 /** Yields the lines of a block in portions, because a block may have 50 MB. */
-function* blockLines(
+function* formatBlock(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
-  { clean, fold, paint, isBounded }: Layout,
+  { clean, fold, paint, omitsMiddle }: Layout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
-  const toFileLine = (line: string): string => {
+  const indentLine = (line: string) => {
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
-  const linesOf = (text: string): readonly string[] =>
+  const formatBlockLines = (text: string) =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
-      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => toFileLine(spaces + part));
+      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => indentLine(spaces + part));
     });
   const text = block.replace(/\n$/, "");
-  if (!isBounded) {
+  if (!omitsMiddle) {
     // Cleans the whole text at once, so that no harmful sequence is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + maxLayoutLength);
       end = lineEnd < 0 ? whole.length : lineEnd;
-      yield linesOf(whole.slice(from, end));
+      yield formatBlockLines(whole.slice(from, end));
     }
     return;
   }
   const isHuge = text.length > 2 * maxLayoutLength;
-  const head = linesOf(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
+  const head = formatBlockLines(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
-  const tail = isHuge ? linesOf(clean(text.slice(-maxLayoutLength))) : head;
+  const tail = isHuge ? formatBlockLines(clean(text.slice(-maxLayoutLength))) : head;
   const note = indent + paint("faint", formatFoldNote(text));
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** The parts of a folded line repeat the line's indent up to this width. A wider indent would leave little space. */
+/** The parts of a folded line repeat the line's indent, unless it is wider and would leave little space. */
 const maxKeptIndent = 16;
 
-const leadingSpaces = (line: string): string => {
+const leadingSpaces = (line: string) => {
   const spaces = /^ */.exec(line)?.[0] ?? "";
   return spaces.length <= maxKeptIndent ? spaces : "";
 };
 
-const formatFoldNote = (text: string): string => {
+const formatFoldNote = (text: string) => {
   const lines = text.split("\n").length;
   const onLines = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
   return `… folded: ${groupDigits(String(text.length))} characters${onLines} (--full)`;
 };
 
-export const groupDigits = (digits: string): string =>
+export const groupDigits = (digits: string) =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

@@ -1,4 +1,4 @@
-/** Shows output in a pager if the output is longer than the terminal. */
+/** Prints output, in a pager if the output fills the terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
@@ -8,8 +8,8 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
 type OnMissing = (command: string) => void;
 
-/** Prints pieces, in the pager if the pieces fill the terminal. Returns false if the reader left early. */
-export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
+/** Returns false if the reader left early. */
+export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput) => {
   const taken: string[] = [];
   let isLong = false;
   try {
@@ -42,7 +42,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   return isComplete;
 };
 
-const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host): Promise<boolean> => {
+const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host) => {
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
@@ -52,7 +52,7 @@ const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { te
   return false;
 };
 
-const countLines = (text: string, columns: number): number => {
+const countLines = (text: string, columns: number) => {
   const lines = text.replace(/\u001b\[[0-9;]*m|\n$/g, "").split("\n");
   return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)), 0);
 };

@@ -1,7 +1,8 @@
-/** Shows progress on standard error: a spinner or bar on a terminal, lines in a build's log, events for a program. */
+/** Shows progress on standard error: a spinner or bar for a person, lines in a build's log, events for a program. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
+import type { TextCleaner } from "./cleaner.ts";
 
 export type ProgressIndicator = { update(label: string): void; stop(): void };
 
@@ -9,14 +10,14 @@ const spinnerDelayMs = 150;
 
 export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
 
-type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: (label: string) => string }>;
+type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: TextCleaner }>;
 
 export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
   const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
   let spinner: Ora | undefined;
-  const start = async (): Promise<void> => {
+  const start = async () => {
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
@@ -65,7 +66,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
-  const show = (state: MeterState): void => {
+  const show = (state: MeterState) => {
     const isNew = state.phase !== phase;
     phase = state.phase;
     const { bytes, ofBytes = null, groups = null } = state;
@@ -85,18 +86,18 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>): void => {
+    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>) => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },
-    stop(): void {
+    stop() {
       running?.stop();
       running = undefined;
     },
   };
 };
 
-/** Maximum cells of a bar. A bar with fewer than `minCells` cells is omitted. */
+/** A bar that would have fewer than `minCells` cells is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
@@ -104,7 +105,7 @@ const minCells = 5;
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
-): string => {
+) => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
@@ -113,7 +114,7 @@ export const formatBar = (
     // After the last byte, nobody knows how long the service takes.
     waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
-    // The rate of a growing file is the rate of its writer, which says nothing about rollcall.
+    // A growing file has the rate of its writer, which says nothing about rollcall.
     rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");
@@ -125,12 +126,12 @@ export const formatBar = (
   return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
 };
 
-const formatMegabytes = (bytes: number): string => {
+const formatMegabytes = (bytes: number) => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
   return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
 };
 
-const formatDuration = (seconds: number): string => {
+const formatDuration = (seconds: number) => {
   const wholeSeconds = Math.ceil(seconds);
   if (wholeSeconds < 60) return `${wholeSeconds} s`;
   return wholeSeconds < 3600 ? `${Math.ceil(wholeSeconds / 60)} min` : `${Math.ceil(wholeSeconds / 3600)} h`;

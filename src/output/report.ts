@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
 import { savePieces, writeUserFile } from "../files.ts";
-import type { TextCleaner } from "./failure.ts";
+import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 
@@ -20,20 +20,20 @@ export interface Report {
   readonly mode?: number;
 }
 
-/** Prints a report, or writes the report to `file`. @throws Failure `report-exists`, `output-unwritable` */
-export const printReport = async (screen: Screen, report: Report): Promise<void> => {
+/** Prints a report, or writes it to `file`. @throws Failure `report-exists`, `output-unwritable` */
+export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
   // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
-  const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
+  const text = safe.verbatim(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
-  await savePieces({ file, pieces: [text, checksumLine(form, text)], mode, names: reportFile }, screen.host);
+  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, names: reportFile }, screen.host);
 };
 
-/** Returns the last line of a report file, with which a later run detects changes of the report. */
-const checksumLine = (form: ReportFormat, text: string): string => {
+/** Formats the last line of a report file, with which a later run detects changes. */
+const formatChecksum = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -41,64 +41,64 @@ const checksumLine = (form: ReportFormat, text: string): string => {
 const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
 
 /** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
-export const requireReportFile = (file: string): void => {
+export const requireReportFile = (file: string) => {
   const check = () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
-    if (!reportFormats.some((form) => text === `${body}${checksumLine(form, body)}`)) throw reportExists(file);
+    if (!reportFormats.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
   };
   writeUserFile(file, check, reportFile);
 };
 
-const isError = ({ severity }: Problem): boolean => severity === "error";
+const isError = ({ severity }: Problem) => severity === "error";
 
 /** Errors come first, because GitHub limits the number of shown problems. GitHub's runner defines the escapes. */
-const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
-  const escapeData = (text: string): string => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
-  const escapeValue = (value: string | number): string => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
+const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
+  const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
+  const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const sorted = problems.toSorted((a, b) => Number(isError(b)) - Number(isError(a)));
   const lines = sorted.map((problem) => {
     const { file, line, column, severity, rule } = problem;
     const properties = Object.entries({ file: file && clean(file), line, col: column, title: rule }).flatMap(
       ([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`),
     );
-    return `::${severity} ${properties.join(",")}::${escapeData(clean(problemText(problem)))}\n`;
+    return `::${severity} ${properties.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
   });
   return lines.join("");
 };
 
-const problemText = ({ message, advice, others }: Problem): string => {
-  const more = others && `and ${others.count} more: ${others.places.join(", ")}`;
+const formatProblem = ({ message, advice, others }: Problem) => {
+  const more = others && `and ${others.count} more: ${others.positions.join(", ")}`;
   return [message, more, advice].filter((part) => part !== undefined).join("\n");
 };
 
-/** Makes a suite for each input, and one for other problems. Each problem is a test. A suite without errors passes. */
-const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
+/** Each input is a suite, and each problem is a test. A suite without errors gets a test that passes. */
+const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
   const problemsOf = (name: string) => problems.filter(({ file }) => file === name);
-  const suites = names.map((name) => junitSuite(name, problemsOf(name), clean));
-  if (others.length > 0) suites.push(junitSuite("all inputs", others, clean));
+  const suites = names.map((name) => formatSuite(name, problemsOf(name), clean));
+  if (others.length > 0) suites.push(formatSuite("all inputs", others, clean));
   const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
   const failures = problems.filter(isError).length;
-  const head = `<testsuites name="${attribute(title)}" tests="${tests}" failures="${failures}" errors="0">`;
+  const head = `<testsuites name="${escapeAttribute(title)}" tests="${tests}" failures="${failures}" errors="0">`;
   const lines = [head, ...suites.flatMap((suite) => suite.lines), "</testsuites>"];
   return `<?xml version="1.0" encoding="UTF-8"?>\n${lines.join("\n")}\n`;
 };
 
-const junitSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
-  const name = attribute(clean(input));
+const formatSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
+  const name = escapeAttribute(clean(input));
   const failures = problems.filter(isError).length;
   const cases = problems.map((problem) => {
     const { rule, line, column, message } = problem;
     const position = [line, column].filter((part) => part !== undefined).join(":");
-    const text = xmlText(clean(problemText(problem)));
+    const text = escapeXml(clean(formatProblem(problem)));
     const body = isError(problem)
-      ? `<failure type="${attribute(rule)}" message="${attribute(clean(message))}">${text}</failure>`
+      ? `<failure type="${escapeAttribute(rule)}" message="${escapeAttribute(clean(message))}">${text}</failure>`
       : `<system-out>warning: ${text}</system-out>`;
-    const title = attribute(position === "" ? rule : `${rule} at ${position}`);
+    const title = escapeAttribute(position === "" ? rule : `${rule} at ${position}`);
     return `    <testcase classname="${name}" name="${title}">${body}</testcase>`;
   });
   if (failures === 0) cases.unshift(`    <testcase classname="${name}" name="is valid"/>`);
@@ -109,8 +109,12 @@ const junitSuite = (input: string, problems: readonly Problem[], clean: TextClea
 
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-const xmlText = (text: string): string =>
+const escapeXml = (text: string) =>
   text.replace(nonXmlCharacters, "\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-const attribute = (text: string): string =>
-  xmlText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\r", "&#13;").replaceAll("\t", "&#9;");
+const escapeAttribute = (text: string) =>
+  escapeXml(text)
+    .replaceAll('"', "&quot;")
+    .replaceAll("\n", "&#10;")
+    .replaceAll("\r", "&#13;")
+    .replaceAll("\t", "&#9;");

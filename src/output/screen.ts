@@ -19,19 +19,16 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` were checked. A key that the document lacks in this run is then no error. */
+  /** True if the names in `fields` are known to be valid. A key that this run's document lacks is then no error. */
   readonly areFieldsChecked?: boolean;
 }
 
 export const parseScreenOptions = (flags: ScreenFlags) => {
-  const { json = false, output = json ? "json" : undefined } = flags;
-  if (json && output !== "json") {
-    throw contradiction("--json", `-o ${output}`, "--json means -o json");
-  }
-  const fields = flags.fields?.split(",").map((name) => name.trim());
-  if (flags.fields !== undefined && fields?.includes("") === true) {
-    const wanted = "names separated by commas, such as id,name";
-    throw wrongValue("--fields", flags.fields, wanted);
+  const { json = false, output = json ? "json" : undefined, fields: typedFields } = flags;
+  if (json && output !== "json") throw contradiction("--json", `-o ${output}`, "--json means -o json");
+  const fields = typedFields?.split(",").map((name) => name.trim());
+  if (typedFields !== undefined && fields?.includes("")) {
+    throw wrongValue("--fields", typedFields, "names separated by commas, such as id,name");
   }
   return {
     format: output,
@@ -43,12 +40,14 @@ export const parseScreenOptions = (flags: ScreenFlags) => {
   };
 };
 
-/** `lines` must be clean before `print`. `json` is cleaned by `print`, and `verbatim` is only redacted. */
+/** `lines` must be clean. `print` cleans `json`, and only redacts `verbatim`. */
 type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
 
 export type Screen = ReturnType<typeof openScreen>;
+
+type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
 export const openScreen = ({ host, options }: { readonly host: Host; readonly options: ScreenOptions }) => {
   const { env, terminal } = host;
@@ -73,31 +72,31 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   let spinner: progress.ProgressIndicator | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error, in the order of the calls. Ignores errors, because rollcall could not report them. */
-  const writeError = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
+  /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
+  const writeError = (formatText: FormatErrorText) => {
     errorPaint ??= loadPaint(errorColor);
     const paint = errorPaint;
-    const write = async () => await errors.write(safe.breakCommands(await text(await paint)));
+    const write = async () => await errors.write(safe.breakCommands(await formatText(await paint)));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
-  const tell = (event: object, text: Parameters<typeof writeError>[0]): void =>
-    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : text);
+  const tell = (event: object, formatText: FormatErrorText) =>
+    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : formatText);
 
   const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
     const line = `note: ${toOneLine(safe.text(sentence))}`;
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  const notice = (sentence: string): void => {
+  const notice = (sentence: string) => {
     if (isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => await formatNote(sentence, paint));
   };
 
   /** Writes to standard output, after everything that was queued for standard error. */
-  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
+  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
     const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
-    const cleanPieces = async function* (): AsyncGenerator<string, void> {
+    const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
         spinner?.stop();
         await errorQueue;
@@ -111,10 +110,10 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     } else await writePieces(output, cleanPieces());
   };
 
-  const labelColumns = (): number => Math.max(0, terminal.columns - spinnerColumns);
+  const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string): progress.ProgressIndicator => {
     spinner?.stop();
-    const clean = (text: string) => safe.line(text).slice(0, labelColumns());
+    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
     const isDrawn = !terminal.isSizeUnknown;
     spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
@@ -132,60 +131,60 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     printsEvents,
     drawsFrames,
     /** True if the reader of standard output left. A command that changes nothing can then stop with exit code 0. */
-    get isReaderGone(): boolean {
+    get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
     /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
-    get width(): number {
+    get width() {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-    printText: (text: string): Promise<void> =>
+    printText: (text: string) =>
       terminal.stdout
         ? print([safe.text(text)], { kind: "lines", isPaged: false })
         : print([text], { kind: "verbatim", isPaged: false }),
-    printBytes: async (bytes: Uint8Array): Promise<void> => {
+    printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);
     },
     writeError,
-    flushErrors: (): Promise<void> => errorQueue,
+    flushErrors: () => errorQueue,
     notice,
     /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
-    noticeCommands: (sentence: string, commands: readonly string[]): void => {
+    noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints a warning, but not with `--quiet` or if the result is JSON, which may have a key for warnings. */
-    warn: (problem: Problem): void => {
+    /** Prints a warning, unless rollcall is quiet or the result is JSON, which may have a key for warnings. */
+    warn: (problem: Problem) => {
       if (isQuiet) return;
-      const text = async (paint: Paint) => (await import("./failure.ts")).warningText(screen, problem, paint);
-      tell({ event: "warning", ...toProblemDocument(problem) }, text);
+      tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
+        (await import("./failure.ts")).formatWarning(screen, problem, paint),
+      );
     },
-    trace: (line: string): void =>
-      tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
+    trace: (line: string) => tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
     hideSecret: safe.addSecret,
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
-    stopProgress: (): void => spinner?.stop(),
-    /** Starts the progress of a long run. Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
+    stopProgress: () => spinner?.stop(),
+    /** Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
-      const line = (text: string): void =>
+      const line = (text: string) =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
       const { elapsed } = host;
-      return progress.openMeter({ format: chosen, elapsed, columns: labelColumns(), spinner: startSpinner, line });
+      return progress.openMeter({ format: chosen, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
     },
   };
   return screen;
 };
 
-/** The first of `--color`, `FORCE_COLOR` and `NO_COLOR` that is set decides. Default: true for a terminal. */
-const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
+/** `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. Default: true for a terminal. */
+const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
   if (forced !== "") return forced !== "0" && forced !== "false";
@@ -193,8 +192,8 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
 };
 
 /** Loads the 16 basic colors, which every terminal supports and users can configure. */
-const loadPaint = async (hasColor: boolean): Promise<Paint> => {
-  if (!hasColor) return plainPaint;
+const loadPaint = async (isColored: boolean): Promise<Paint> => {
+  if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");
   const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
   const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };

@@ -5,13 +5,13 @@ import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
-/** Shorter secrets are not redacted, because they occur by chance. */
+/** A shorter secret is not redacted, because it occurs by chance. */
 const minLength = 4;
-/** A shorter secret is not redacted in names of JSON members, because it may equal a name such as `data`. */
+/** A shorter secret is not redacted in keys of JSON, because it may equal a key such as `data`. */
 const minLengthInNames = 8;
 /** A shorter piece of base64 is not redacted, because a search that ignores case finds such pieces by chance. */
 const minBase64Length = 6;
-/** A search pattern has this number of letters of a secret. The other letters are compared after a match. */
+/** Letters of a secret in a search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 export const openSecrets = () => {
@@ -19,13 +19,13 @@ export const openSecrets = () => {
   // The longest spelling is first, because a secret may contain another secret.
   let spellings: readonly SecretSpelling[] = [];
   return {
-    add(secret: string): void {
+    add(secret: string) {
       if (known.has(secret)) return;
       known.add(secret);
-      spellings = [...spellings, ...spellingsOf(secret)].sort((a, b) => b.letters.length - a.letters.length);
+      spellings = [...spellings, ...listSpellings(secret)].sort((a, b) => b.letters.length - a.letters.length);
     },
-    redact: (text: string): string => spellings.reduce(redactSpelling, text),
-    redactJson(json: string): string {
+    redact: (text: string) => spellings.reduce(redactSpelling, text),
+    redactJson(json: string) {
       const present = spellings.filter(({ head }) => json.search(head) >= 0);
       if (present.length === 0) return json;
       const inNames = present.filter((spelling) => spelling.inNames);
@@ -35,7 +35,7 @@ export const openSecrets = () => {
 };
 
 /** Returns the encodings of a secret and of its lines: plain, hex, and base64, alone or in an encoded header. */
-const spellingsOf = (secret: string): readonly SecretSpelling[] => {
+const listSpellings = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
     if (text.length < minLength) return [];
@@ -44,26 +44,26 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
     const inside = [0, 1, 2].map((before) => encodeInside(bytes, before));
     const encoded = inside.filter((piece, before) => before === 0 || piece.length >= minBase64Length);
     return [
-      spellingOf(text, inNames),
-      spellingOf(bytes.toString("hex"), inNames),
-      ...encoded.map((piece) => spellingOf(piece, inNames, true)),
+      compileSpelling(text, inNames),
+      compileSpelling(bytes.toString("hex"), inNames),
+      ...encoded.map((piece) => compileSpelling(piece, inNames, true)),
     ];
   });
 };
 
 /** Encodes `bytes` as base64 after `before` unknown bytes. Omits the letters that depend on other bytes. */
-const encodeInside = (bytes: Uint8Array, before: number): string => {
+const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
-type SecretSpelling = ReturnType<typeof spellingOf>;
+type SecretSpelling = ReturnType<typeof compileSpelling>;
 
 /** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
-const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
+const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
-  const patterns = heads.map((letter) => `(?:${letterPatterns(letter).toReversed().join("|")})`);
+  const patterns = heads.map((letter) => `(?:${listPatterns(letter).toReversed().join("|")})`);
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
 };
 
@@ -73,8 +73,8 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
-/** Returns patterns for a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
-const letterPatterns = (letter: string): readonly string[] => {
+/** Patterns: plain, after backslashes, and as `\u`, percent and HTML escapes. */
+const listPatterns = (letter: string) => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
   const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
@@ -93,29 +93,29 @@ const letterPatterns = (letter: string): readonly string[] => {
 };
 
 const patterns = new Map<string, readonly RegExp[]>();
-const patternsOf = (letter: string): readonly RegExp[] => {
-  const known = patterns.get(letter) ?? letterPatterns(letter).map((one) => new RegExp(one, "iuy"));
+const getPatterns = (letter: string) => {
+  const known = patterns.get(letter) ?? listPatterns(letter).map((one) => new RegExp(one, "iuy"));
   patterns.set(letter, known);
   return known;
 };
 
-const matchEnd = (pattern: RegExp, text: string, from: number): number | undefined => {
+const matchEnd = (pattern: RegExp, text: string, from: number) => {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The end of truncated text, possibly inside an escape. The truncated text may end with the start of a secret. */
+/** The end of a truncated text, possibly inside an escape. The text may end with the start of a secret. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. A truncation is an end. */
-const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
+/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. */
+const findEnds = (letters: readonly string[], text: string, from: number) => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
     const next = new Set<number>();
     for (const end of ends) {
       for (const start of [end, matchEnd(lineBreakPattern, text, end)]) {
         if (start === undefined) continue;
-        for (const pattern of patternsOf(letter)) {
+        for (const pattern of getPatterns(letter)) {
           const after = matchEnd(pattern, text, start);
           if (after !== undefined) next.add(after);
         }
@@ -127,7 +127,7 @@ const findEnds = (letters: readonly string[], text: string, from: number): reado
   return ends;
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling): string => {
+const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling) => {
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;
@@ -143,7 +143,7 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   return copied === 0 ? text : kept + text.slice(copied);
 };
 
-const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string): string => {
+const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string) => {
   const parts: string[] = [];
   let copied = 0;
   let open = json.indexOf('"');
@@ -171,7 +171,7 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
   });
 
 /** Returns all texts between a colon and the last @ of a URL. A URL may have any number of slashes. */
-const findPasswords = (word: string): readonly string[] => {
+const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
   if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];

@@ -1,4 +1,4 @@
-/** Writes to a stream. Waits while the reader is slow, and stops without an error if the reader left. */
+/** Writes to a stream. Waits for a slow reader, and stops without an error if the reader left. */
 import type { Writable } from "node:stream";
 import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
@@ -9,7 +9,7 @@ export type Sink = ReturnType<typeof openSink>;
 /** Maximum bytes of one write, so that output for a slow reader takes little memory. */
 const maxWriteBytes = 1 << 18;
 
-/** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
+/** Error codes of a closed pipe or socket. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }) => {
@@ -20,8 +20,8 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   stream.on("error", (error) => {
     if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
   });
-  const writePiece = (piece: Uint8Array): Promise<void> =>
-    new Promise((resolve, reject) => {
+  const writePiece = (piece: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
       const activeSignal = signal;
       const stop = () => reject(activeSignal?.reason);
       activeSignal?.addEventListener("abort", stop, { once: true });
@@ -47,7 +47,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
       signal = undefined;
     },
     /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
-    async write(text: string | Uint8Array): Promise<void> {
+    async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
         signal?.throwIfAborted();
@@ -57,12 +57,15 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   };
 };
 
-/** Joins small pieces for one write. Pieces of an async iterable are not joined, so that each piece appears at once. */
+/** UTF-16 units that are written together. */
+const maxJoinedLength = 1 << 16;
+
+/** Joins small pieces. Does not join the pieces of an async iterable, so that each piece appears immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";
   for (const piece of pieces) {
-    if (text !== "" && text.length + piece.length > joinedLength) {
+    if (text !== "" && text.length + piece.length > maxJoinedLength) {
       yield text;
       text = "";
     }
@@ -71,10 +74,8 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
   if (text !== "") yield text;
 }
 
-const joinedLength = 1 << 16;
-
 /** Returns false if the reader left. */
-export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
+export const writePieces = async (sink: Sink, pieces: Pieces) => {
   for await (const piece of pieces) {
     await sink.write(piece);
     if (sink.isReaderGone) break;

@@ -1,5 +1,6 @@
-/** Lays out a list for a terminal: chooses columns and their widths, aligns decimal points, and adds tags to cells. */
+/** Lays out a list for a terminal: chooses columns and widths, aligns decimal points, and adds tags to cells. */
 import Table from "cli-table3";
+import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
 import { measureWidth, truncate } from "./width.ts";
 
@@ -8,7 +9,7 @@ interface TableView<Row> {
   readonly rows: readonly Row[];
   readonly width: number;
   readonly paint: Paint;
-  readonly clean: (cell: string) => string;
+  readonly clean: TextCleaner;
 }
 
 interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank" | "hasNames"> {
@@ -25,20 +26,19 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Rows that are laid out together, so that a pager shows the first rows of a long list immediately. */
+/** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
 type DrawnTable = { readonly pieces: Iterable<string>; readonly omitted: readonly string[] };
 
-/** Lays out rows as a table, or as sections if the terminal is too narrow for a table. */
 export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
   const { rows, width, paint } = view;
   if (rows.length === 0) return { pieces: [], omitted: [] };
   const all = readColumns(view);
   const shown = fitColumns(all, width);
-  if (shown.length > 1 && sumWidths(shown.map(({ min }) => min)) > width) return { sections: rowSections(all, width) };
+  if (shown.length > 1 && sumWidths(shown.map(({ min }) => min)) > width) return { sections: toSections(all, width) };
   const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
-  return { pieces: tablePieces(shown, width, paint), omitted };
+  return { pieces: formatTable(shown, width, paint), omitted };
 };
 
 const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] =>
@@ -49,7 +49,7 @@ const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly Ta
     tags: rows.map((row) => tag?.(row)),
   }));
 
-function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: Paint): Generator<string, void> {
+function* formatTable(columns: readonly MeasuredColumn[], width: number, paint: Paint) {
   const widths = shrinkWidths(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
   const headingAt = (headings: readonly string[], line: number) => headings[line - height + headings.length] ?? "";
@@ -61,26 +61,26 @@ function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: 
   for (let from = 0; from < count; from += rowsPerPiece) {
     const lines = Array.from({ length: Math.min(rowsPerPiece, count - from) }, (_, line) =>
       columns.map(({ cells, tags }, at) =>
-        cellText(cells[from + line] ?? "", tags[from + line], widths[at] ?? 0, paint),
+        formatCell(cells[from + line] ?? "", tags[from + line], widths[at] ?? 0, paint),
       ),
     );
     yield layOutRows(columns, widths, lines);
   }
 }
 
-const cellText = (cell: string, tag: CellTag | undefined, width: number, paint: Paint): string => {
+const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
   if (tag === undefined) return truncate(cell, width);
-  const left = width - tagWidth(tag);
+  const left = width - measureTag(tag);
   const isTagWhole = left >= minTaggedWidth;
   return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
 };
 
-const tagWidth = (tag: CellTag | undefined): number => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
+const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
 
-const sumWidths = (widths: readonly number[]): number =>
+const sumWidths = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
-const fitColumns = (columns: readonly TableColumn[], width: number): readonly MeasuredColumn[] => {
+const fitColumns = (columns: readonly TableColumn[], width: number) => {
   const measured = columns.map(measureColumn);
   const isWide = sumWidths(measured.map(({ full }) => full)) > width;
   const widened = isWide ? widenNames(measured) : measured;
@@ -98,11 +98,11 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until the `preferred` widths fit. If even the `min` widths do not fit, sections are used. */
+/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
 const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;
-  const widths = cells.map((cell, at) => measureWidth(cell) + tagWidth(tags[at])).sort((a, b) => a - b);
+  const widths = cells.map((cell, at) => measureWidth(cell) + measureTag(tags[at])).sort((a, b) => a - b);
   const heading = Math.max(...headings.map(measureWidth));
   const full = Math.max(heading, widths.at(-1) ?? 0);
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
@@ -112,24 +112,27 @@ const measureColumn = (column: TableColumn) => {
   return { ...column, cells, isNumber, full, preferred, min };
 };
 
-const alignPoints = (cells: readonly string[]): readonly string[] => {
+const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
   const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 
 /** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
-const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn[] => {
+const widenNames = (columns: readonly MeasuredColumn[]) => {
   const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
   return columns.map((column) => {
     if (column.isNumber || (column !== names && column !== columns[0])) return column;
-    const width = Math.max(distinctWidth(column.cells), column === names ? Math.min(column.full, minNameWidth) : 0);
+    const width = Math.max(
+      measureDistinctWidth(column.cells),
+      column === names ? Math.min(column.full, minNameWidth) : 0,
+    );
     return { ...column, preferred: Math.max(column.preferred, width), min: Math.max(column.min, width) };
   });
 };
 
-/** Returns the width at which truncated cells differ: the longest common start, the next letter, and the ellipsis. */
-const distinctWidth = (cells: readonly string[]): number => {
+/** Returns the width at which truncated cells differ: the longest common start, a letter, and the ellipsis. */
+const measureDistinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
     const before = sorted[at] ?? "";
@@ -140,9 +143,9 @@ const distinctWidth = (cells: readonly string[]): number => {
   }, 0);
 };
 
-const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonly MeasuredColumn[] => {
+const dropColumns = (columns: readonly MeasuredColumn[], width: number) => {
   const kept = [...columns];
-  const isEmpty = ({ cells }: MeasuredColumn): boolean => cells.every((cell) => cell === "");
+  const isEmpty = ({ cells }: MeasuredColumn) => cells.every((cell) => cell === "");
   const droppable = columns
     .filter(({ rank }) => rank > 0)
     .toReversed()
@@ -154,7 +157,7 @@ const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonl
   return kept;
 };
 
-const shrinkWidths = (columns: readonly MeasuredColumn[], width: number): readonly number[] => {
+const shrinkWidths = (columns: readonly MeasuredColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
   for (let over = sumWidths(widths) - width; over > 0; over--) {
     const most = Math.max(...widths.filter((size, at) => size > (columns[at]?.min ?? 0)));
@@ -174,14 +177,14 @@ const layOutRows = (
   columns: readonly MeasuredColumn[],
   widths: readonly number[],
   lines: readonly (readonly string[])[],
-): string => {
+) => {
   const table = new Table({
     chars,
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 has the character widths of 2019, so cli-table3 gets placeholders of the right width instead of cells.
+  // cli-table3 knows the character widths of 2019, so it gets placeholders of the right width instead of cells.
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(measureWidth(cell))));
   const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
@@ -189,10 +192,10 @@ const layOutRows = (
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
-/** Maximum width of a cell in a section, in columns of the terminal. */
+/** Maximum columns of a cell in a section. */
 const maxCellWidth = 1000;
 
-function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {
+function* toSections(columns: readonly TableColumn[], width: number) {
   for (const row of columns[0]?.cells.keys() ?? []) {
     const [first, ...others] = columns.map(({ headings, cells, tags }) => {
       const tag = tags[row];

@@ -1,7 +1,7 @@
 /** The output of commands: lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
-export const isProgramFormat = (format: Format | undefined): boolean => format === "json" || format === "jsonl";
+export const isProgramFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 export type Paint = (tone: Tone | undefined, text: string) => string;
@@ -9,7 +9,7 @@ export const plainPaint: Paint = (_, text) => text;
 
 export interface CellTag {
   readonly text: string;
-  /** The tag's text after the first cell, if the column of the tag does not fit the terminal. Default: no tag. */
+  /** The text after the first cell, if the tag's column does not fit the terminal. Default: no tag. */
   readonly textInFirstColumn?: string;
   readonly tone: Tone;
 }
@@ -22,11 +22,11 @@ export interface Column<Row> {
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
-  /** Columns of a high rank are omitted first if the terminal is narrow; 0 is never omitted. */
+  /** A narrow terminal omits columns of a high rank first, and never those of rank 0. */
   readonly rank: number;
   /** True if the cells are names that people type. Without such a column, the first column has the names. */
   readonly hasNames?: boolean;
-  /** Returns text for a person, not yet made safe. `spelled` returns the value as in the JSON, with all digits. */
+  /** Returns text for a person, not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
   /** True if cells show the JSON of the value, because the value has no fixed form. */
@@ -34,10 +34,10 @@ export interface Column<Row> {
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
-/** The objects in a reply or document. JSON and CSV are made from the bytes to keep the spelling of values. */
+/** The objects in a reply or document, as bytes, so that JSON and CSV keep the spelling of values. */
 export interface WireObjects {
   readonly bytes: Uint8Array;
-  /** The member of the document that contains the objects: an array, or one object. Default: the document itself. */
+  /** The key of the array with the objects, or of the only object. Default: the document is the only object. */
   readonly member?: string | undefined;
   /** Indexes of the shown objects, in the order of display. Default: all objects. */
   readonly shownPositions?: readonly number[];
@@ -52,9 +52,9 @@ export interface ShownColumn<Row> extends Omit<Column<Row>, "path" | "value" | "
 
 export interface Page {
   readonly sections: Iterable<Section>;
-  /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
+  /** False if a terminal omits the middle of long texts. A pipe gets whole texts. */
   readonly isFull?: boolean;
-  /** True if lines are folded in a pipe too, at the columns in `COLUMNS`. */
+  /** True if lines are also folded in a pipe, at the columns in `COLUMNS`. */
   readonly isFolded?: boolean;
 }
 

@@ -9,7 +9,7 @@ const singleWidthText =
 /** Maximum code units that are measured. No terminal has as many columns. */
 const maxMeasured = 4096;
 
-export const measureWidth = (line: string): number => {
+export const measureWidth = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
   let width = Math.max(0, line.length - maxMeasured);
   const visible = stripVTControlCharacters(line.slice(0, maxMeasured));
@@ -31,7 +31,7 @@ const invisible =
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
 const emojiWidth = 2;
 
-const measureGrapheme = (grapheme: string): number => {
+const measureGrapheme = (grapheme: string) => {
   const isEmoji = emoji.test(grapheme);
   let width = isEmoji ? emojiWidth : 0;
   // The width of a spacing mark (Mc) adds to the width of an emoji.
@@ -40,10 +40,10 @@ const measureGrapheme = (grapheme: string): number => {
   return width;
 };
 
-/** Returns a number of code units that fills the columns, unless graphemes are unusually long. */
-const maxUnits = (columns: number): number => columns * 8 + 64;
+/** Returns a number of code units that fills the columns with graphemes of usual length. */
+const maxUnits = (columns: number) => columns * 8 + 64;
 
-const takeStart = (line: string, width: number): string => {
+const takeStart = (line: string, width: number) => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
@@ -54,13 +54,12 @@ const takeStart = (line: string, width: number): string => {
   return start;
 };
 
-/** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
-export const truncate = (line: string, width: number): string => {
+export const truncate = (line: string, width: number) => {
   if (measureWidth(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
 };
 
-export const truncateStart = (line: string, width: number): string => {
+export const truncateStart = (line: string, width: number) => {
   if (measureWidth(line) <= width) return line;
   const end = line.slice(-maxUnits(width));
   let over = measureWidth(end) - Math.max(0, width - 1);
@@ -92,7 +91,7 @@ const noBreak = "\ue001";
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds between words. A word that is too wide gets its own line. A terminal wraps that line, but copies it whole. */
+/** Folds between words. A word that is too wide gets its own line, which a terminal wraps, but copies as one line. */
 export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
   const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

@@ -1,19 +1,21 @@
 /** Finds the objects in a reply, and values of objects by dotted names. Keeps the spelling of values. */
 import { wrongValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
-import * as walk from "../json/walk.ts";
+import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Finds the objects of a document, or the document as the only object. Of repeated keys, the last key counts. */
+/** Finds the objects of a document. Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const document = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
+  const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
   const all = isList ? container.items : container === undefined ? [] : [container];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return { document, container, isList, all, shown };
 };
+
+const parseBytes = (bytes: Uint8Array) => raw.parseRawJson(toBuffer(bytes).toString("utf8"));
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
@@ -24,7 +26,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the name, or else the member with the shortest key before a dot of the name. */
+/** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
@@ -34,30 +36,33 @@ const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | und
 };
 
 /** Formats values for one cell, joined with `;`. Numbers keep their spelling. Null is empty. */
-export const formatValues = (values: readonly raw.RawJson[]): string =>
+export const formatValues = (values: readonly raw.RawJson[]) =>
   values
     .map((value) =>
-      value.kind === "list" ? value.items.map((item) => plainText(onlyValue(item))).join(";") : plainText(value),
+      value.kind === "list"
+        ? value.items.map((item) => formatValue(unwrapSingleMember(item))).join(";")
+        : formatValue(value),
     )
     .join(";");
 
-export const formatValuesAsJson = (values: readonly raw.RawJson[]): string =>
+export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
   values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
 
-const plainText = (value: raw.RawJson): string => {
+const formatValue = (value: raw.RawJson) => {
   if (value.kind === "object" || value.kind === "list") return raw.compactJson(value.json);
   return raw.isAbsent(value) ? "" : value.text;
 };
 
-const onlyValue = (value: raw.RawJson) => (value.members.length === 1 ? (value.members[0]?.value ?? value) : value);
+const unwrapSingleMember = (value: raw.RawJson) =>
+  value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
 
-/** Reads an object. `text` joins the items of lists. `json` keeps lists and objects as JSON. */
+/** Reads an object. `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
-  const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
+  const value = parseBytes(bytes);
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
-    text: (name: string): string => formatValues(findValues(value, name) ?? []),
-    json: (name: string): string => (findValues(value, name) ?? []).map(plainText).join(";"),
+    text: (name: string) => formatValues(findValues(value, name) ?? []),
+    json: (name: string) => (findValues(value, name) ?? []).map(formatValue).join(";"),
   };
 };
 
@@ -88,20 +93,20 @@ export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Finds a column by its name, its heading, or a part of either. Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
-  const normalize = (name: string): string => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
+  const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const spellings: readonly ((column: One) => readonly string[])[] = [
     ({ name, path = name }) => [name, path],
     ({ heading }) => [heading],
     ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
     ({ heading }) => heading.split("\n", 1),
   ];
-  const isTyped = (name: string): boolean => normalize(name) === normalize(typed);
+  const isTyped = (name: string) => normalize(name) === normalize(typed);
   const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
   return found.find((column) => column !== undefined);
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>): string => {
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
   let isEmpty = rows !== undefined;

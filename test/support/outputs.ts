@@ -106,7 +106,9 @@ const withoutServiceTypes = (schema: JsonObject): JsonObject => {
 const tree = await loadTree(program);
 
 /** The words of each command that can be run. */
-const commands = [...listCommands(tree), ...tree.verbs].flatMap(({ words, run }) => (run === undefined ? [] : [words]));
+const commands = [...listCommands(tree), ...tree.subcommands].flatMap(({ words, run }) =>
+  run === undefined ? [] : [words],
+);
 
 /** The command in the arguments. */
 export const commandIn = (args: readonly string[]): string | undefined => {

@@ -44,7 +44,7 @@ export const call = command({
   words: "call",
   about: "read traced calls",
   examples,
-  verbs: [
+  subcommands: [
     command({
       words: "call read",
       about: "show one or more traced calls",

@@ -75,7 +75,7 @@ export const catalog = cli.command({
   words: "catalog",
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
-  verbs: [
+  subcommands: [
     listCommand("analysis", "list the models in the catalog of the analysis provider", singleCatalogExamples),
     listCommand("router", "list the models in the catalog of the routing provider", singleCatalogExamples),
     listCommand("all", "list the models of both catalogs", bothCatalogsExamples),
@@ -111,7 +111,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog lock",
-      changes: true,
+      hasSideEffects: true,
       about: "save the current facts of models in a lock file, for catalog verify",
       args: { model: cli.repeated("ids or globs (default: the models of the lock file, or all models)") },
       options: lockOptions,

@@ -104,8 +104,8 @@ const findCandidates = async (
       return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];
     });
   }
-  if (typedOperands.length === 0 && command.verbs.length > 0) {
-    const verbs = command.verbs.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
+  if (typedOperands.length === 0 && command.subcommands.length > 0) {
+    const verbs = command.subcommands.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
     return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
   }
   const args = Object.entries(command.args);

@@ -22,7 +22,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",
-  changes: true,
+  hasSideEffects: true,
   about: "convert other tools' rollouts to groups, offline",
   args,
   options,

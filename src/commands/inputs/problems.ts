@@ -69,7 +69,7 @@ export const selectProblems = async (
     const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
     if (!chosen.has(kind)) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
-    else shown.push(count > 0 ? { ...first, others: { count, places: formatPositions(others, first) } } : first);
+    else shown.push(count > 0 ? { ...first, others: { count, positions: formatPositions(others, first) } } : first);
   }
   const reading = shown.map(async (problem) => {
     const excerpt = await readExcerpt(sources, problem);

@@ -60,7 +60,7 @@ export const ledger = command({
   words: "ledger",
   about: "show, verify and resolve recorded requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
-  verbs: [
+  subcommands: [
     command({
       words: "ledger status",
       about: "list the requests in the ledger; with files, only the requests that contain groups of these files",
@@ -71,7 +71,7 @@ export const ledger = command({
     }),
     command({
       words: "ledger resolve",
-      changes: true,
+      hasSideEffects: true,
       about: "resolve requests with an unknown outcome",
       args: { id: required(repeated("request ids from ledger status")) },
       options: resolveOptions,
@@ -88,7 +88,7 @@ export const ledger = command({
     }),
     command({
       words: "ledger forget",
-      changes: true,
+      hasSideEffects: true,
       about: "delete requests with a known outcome from the ledger; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],

@@ -1,6 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
-import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
+import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { contradiction } from "../../failures.ts";
@@ -209,7 +209,7 @@ const openLedger = async (
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAllDestinations ? () => true : await destinationFilter(context, settings);
+  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
   // By default, a command of the ledger does not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {

@@ -91,7 +91,7 @@ export type LogOptions = cli.Values<typeof args & typeof options>;
 
 export const log = cli.command({
   words: "log",
-  changes: true,
+  hasSideEffects: true,
   about: "check trajectories and send them",
   args,
   options,

@@ -184,8 +184,8 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     const texts = printed === "" ? [] : [formatPage(printed, page)];
     const isError = texts.length === 0;
     if (failure !== undefined) {
-      const { failureDocument } = await loadFailurePrinter();
-      texts.push(toToolText(JSON.stringify(failureDocument(screen, { failure, exitCode: toExitCode(failure) }))));
+      const { toFailureDocument } = await loadFailurePrinter();
+      texts.push(toToolText(JSON.stringify(toFailureDocument(screen, { failure, exitCode: toExitCode(failure) }))));
     }
     return { texts, isError };
   };

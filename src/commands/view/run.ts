@@ -1,5 +1,5 @@
 /** Runs `rollcall view`: serves a page of inputs or logged groups, or writes the page to a file. */
-import { effectiveSettings, localService } from "../../connect.ts";
+import { effectiveSettings, getLocalService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { contradiction, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
@@ -143,7 +143,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
-  const service = await localService(context, settings);
+  const service = await getLocalService(context, settings);
   return async () => {
     const logged: pages.LoggedGroup[] = [];
     const spool = await openSpool(host);

@@ -1,11 +1,11 @@
 /** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatDecimal, roundForDisplay, shiftSpelled, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, parseDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
-import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
+import { describeBinary, formatSize, formatTree, getDecodedSize } from "./tree.ts";
 
 /** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
 export type CallViewOptions = Readonly<
@@ -13,34 +13,34 @@ export type CallViewOptions = Readonly<
 >;
 
 /** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */
-export function* callSections(call: raw.RawJson, options: CallViewOptions): Generator<Section, void> {
+export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const { vendorPrefix: prefix, noContent } = options;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
-  yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
-  yield* treeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
+  yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
+  yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
-    yield* items === undefined ? treeSection(title, rest) : [{ title }];
-    for (const turn of calls.toTurns(items ?? [])) yield* turnSections(turn, items?.length === 1);
+    yield* items === undefined ? toTreeSection(title, rest) : [{ title }];
+    for (const turn of calls.toTurns(items ?? [])) yield* toTurnSections(turn, items?.length === 1);
   }
-  if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
-  if (output.items !== undefined) yield* treeSection("Other output", output.rest);
-  yield* lineSection("Details", fieldLines(call, detailLabels, prefix));
-  yield* treeSection("Attributes", raw.findValue(call, "attributes"));
-  yield* treeSection("Summary", summaryOf(call, options));
+  if (inputs.items !== undefined) yield* toTreeSection("Other inputs", inputs.rest);
+  if (output.items !== undefined) yield* toTreeSection("Other output", output.rest);
+  yield* toLineSection("Details", listFields(call, detailLabels, prefix));
+  yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
+  yield* toTreeSection("Summary", findSummary(call, options));
   const others = calls.omitMembers(call, [...calls.listFieldNames(prefix), ...(noContent ? [calls.omittedKey] : [])]);
   const stated = raw.withoutAbsent(raw.membersOf(others));
-  yield* treeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
+  yield* toTreeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
   const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
   const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) }));
-  yield* lineSection("Omitted (--no-content)", sizes);
+  yield* toLineSection("Omitted (--no-content)", sizes);
 }
 
 const maxExceptionLines = 120;
 
-const treeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}): readonly Section[] =>
+const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}): readonly Section[] =>
   value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
 
-const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
+const toLineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
 export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
@@ -50,12 +50,12 @@ export const fieldSections = (call: raw.RawJson, fields: readonly string[]): rea
     return { label, tree, text: formatValues(values) };
   });
   const lines = found.filter(({ tree }) => tree === undefined);
-  return [{ lines }, ...found.flatMap(({ label, tree }) => treeSection(label, tree))];
+  return [{ lines }, ...found.flatMap(({ label, tree }) => toTreeSection(label, tree))];
 };
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-const factLines = (call: raw.RawJson, options: CallViewOptions): readonly Line[] => {
+const listFacts = (call: raw.RawJson, options: CallViewOptions): readonly Line[] => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = calls.findState(call, prefix);
   const status = calls.readStatus(call, prefix);
@@ -64,57 +64,63 @@ const factLines = (call: raw.RawJson, options: CallViewOptions): readonly Line[]
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...linesUnder("reward", hasReward ? [roundFraction(raw.formatInline(reward))] : []),
-    ...linesUnder("duration", durationTexts(calls.findDurationMicros(call))),
-    ...linesUnder("model", [calls.findModels(call, prefix).join(", ")].filter(Boolean)),
-    ...linesUnder("tokens", tokenTexts(call)),
-    ...(costs ? linesUnder("cost", costTexts(calls.readCosts(call, prefix))) : []),
-    ...(storageSize ? linesUnder("size", [sizeText(call, "storage_size_bytes")]) : []),
-    ...(totalStorageSize ? linesUnder("total size", [sizeText(call, "total_storage_size_bytes")]) : []),
-    ...fieldLines(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
+    ...toLines("reward", hasReward ? [roundFraction(raw.formatInline(reward))] : []),
+    ...toLines("duration", formatDuration(calls.findDurationMicros(call))),
+    ...toLines("model", [calls.findModels(call, prefix).join(", ")].filter(Boolean)),
+    ...toLines("tokens", formatTokens(call)),
+    ...(costs ? toLines("cost", formatCosts(calls.readCosts(call, prefix))) : []),
+    ...(storageSize ? toLines("size", [formatStorageSize(call, "storage_size_bytes")]) : []),
+    ...(totalStorageSize ? toLines("total size", [formatStorageSize(call, "total_storage_size_bytes")]) : []),
+    ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];
 };
 
 const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text);
 
-const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
+const toLines = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
-const durationTexts = (micros: number | undefined): readonly string[] => {
+const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
   if (micros < 1_000_000) return [`${micros / 1000} ms`];
   if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
   const seconds = Math.round(micros / 1_000_000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const twoDigits = (value: number): string => String(value).padStart(2, "0");
+  const twoDigits = (value: number) => String(value).padStart(2, "0");
   const hoursAndMinutes = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${twoDigits(minutes)} min`;
   return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
 };
 
-const tokenTexts = (call: raw.RawJson): readonly string[] =>
+const formatTokens = (call: raw.RawJson) =>
   calls.readUsages(call).map(({ model, ...usage }) => {
     const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
     const counts = stated.map((kind) => `${groupDigits(String(usage[kind]))} ${kind}`).join(", ");
     return model === undefined ? counts : `${counts}  ${model}`;
   });
 
-const costTexts = (costs: readonly calls.Cost[]): readonly string[] => {
+const formatCosts = (costs: readonly calls.Cost[]) => {
   if (costs.length === 0) return ["not provided by the service"];
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
   const hasTotal = costs.length > 1 && dollars.length === costs.length;
-  return [...costs.map(costText), ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : [])];
+  return [
+    ...costs.map(formatCost),
+    ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : []),
+  ];
 };
 
-const costText = ({ model, parts, unit, total }: calls.Cost): string => {
-  const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
-  const partTexts = parts.map(({ what, amount }) => `${money(shiftSpelled(amount, 0) ?? amount)} ${what}`).join(" + ");
-  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
+const formatCost = ({ model, parts, unit, total }: calls.Cost) => {
+  const money = (amount: string) => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
+  const partTexts = parts.map(({ what, amount }) => {
+    const decimal = parseDecimal(amount);
+    // Formatting removes an exponent. An amount that is not a number keeps its spelling.
+    return `${money(decimal === undefined ? amount : formatDecimal(decimal))} ${what}`;
+  });
+  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts.join(" + ")}  ${model}`;
 };
 
 /** Assumes that the total size is null if the call is not a root call. */
-const sizeText = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
+const formatStorageSize = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes") => {
   const size = raw.findValue(call, field);
   if (size === undefined) {
     const isChild = field === "total_storage_size_bytes" && raw.findValue(call, "parent_id") !== undefined;
@@ -140,7 +146,7 @@ const detailLabels = {
   vendor_run_step_end: "run step end",
 };
 
-const fieldLines = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
+const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
   Object.entries(labels).flatMap(([field, label]) => {
     const names = new Set([field.replace(/^vendor_/, `${prefix}_`), field]);
     return [...names].flatMap((name) => {
@@ -149,7 +155,7 @@ const fieldLines = (call: raw.RawJson, labels: Readonly<Record<string, string>>,
     });
   });
 
-const summaryOf = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
+const findSummary = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
   const summary = raw.findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
   const withoutCosts = (value: raw.RawJson) => calls.toObject(value.members.filter(({ key }) => key !== "costs"));
@@ -159,7 +165,7 @@ const summaryOf = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson |
   return calls.toObject(members);
 };
 
-const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
+const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
@@ -167,37 +173,38 @@ const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Tu
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
   const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "also", members: others }];
-  const [first = {}, ...rest] = mergeTexts(allParts.flatMap(partSections));
+  const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
   const [head, below] = first.title === undefined ? [{ ...first, ...heading }, rest] : [heading, [first, ...rest]];
   return [head, ...below.map((part) => ({ title: "text", ...part }))];
 };
 
-const isTitleMember = ({ key, value }: raw.RawMember): boolean =>
+const isTitleMember = ({ key, value }: raw.RawMember) =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** Quotes a name or id that could be mistaken for text of rollcall. */
-const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
-const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
+const quoteName = (name: string) => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quoteName(id)})`);
 
-const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
+const toTextSection = (text: string): Section =>
+  text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true };
 
 const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   const merged: Section[] = [];
   for (const part of parts) {
     const last = merged.at(-1);
     if (last === undefined || last.title !== undefined || part.title !== undefined) merged.push(part);
-    else merged.splice(-1, 1, textSection(`${last.block ?? ""}\n${part.block ?? ""}`));
+    else merged.splice(-1, 1, toTextSection(`${last.block ?? ""}\n${part.block ?? ""}`));
   }
   return merged;
 };
 
-const partSections = (part: calls.Part): readonly Section[] => {
-  const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
-  if (part.kind === "said") return [textSection(formatTree(part.value))];
+const toPartSections = (part: calls.Part): readonly Section[] => {
+  const titled = (title: string, text = ""): Section => ({ title, ...toTextSection(text) });
+  if (part.kind === "said") return [toTextSection(formatTree(part.value))];
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
-  if (part.kind === "media") return [titled(mediaText(part))];
+  if (part.kind === "media") return [titled(formatMedia(part))];
   if (part.kind === "also") return [titled("other fields", formatTree(calls.toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
@@ -210,15 +217,15 @@ const partSections = (part: calls.Part): readonly Section[] => {
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
 };
 
-const flattenParts = (parts: readonly calls.Part[]): string =>
+const flattenParts = (parts: readonly calls.Part[]) =>
   parts
-    .flatMap(partSections)
+    .flatMap(toPartSections)
     .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
     .filter(Boolean)
     .join("\n");
 
-const mediaText = ({ category, url, data, name = "", format }: calls.Media): string => {
+const formatMedia = ({ category, url, data, name = "", format }: calls.Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
-  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(getDecodedSize(data))}`;
 };

@@ -1,7 +1,7 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
 import { findValue, type RawJson } from "../../json/raw-json.ts";
-import { toOneLine } from "../cleaner.ts";
+import { type TextCleaner, toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
 import { printPages } from "../page.ts";
 import type { Screen } from "../screen.ts";
@@ -18,16 +18,16 @@ interface CallPrinting extends CallViewOptions {
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
-export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting): Promise<void> => {
-  const shown = options.noContent ? withoutContent(replies, options.vendorPrefix) : replies;
-  const pages = callPages(screen, shown, options);
+export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
+  const shown = options.noContent ? omitContents(replies, options.vendorPrefix) : replies;
+  const pages = toPages(screen, shown, options);
   if (options.isMarkdown) {
-    return await screen.print(pagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
+    return await screen.print(formatPagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
-  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> => {
+  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")) !== undefined);
-    await printList(screen, { columns: callColumns(options, hasReward), rows: calls, wire: { bytes, member } });
+    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
   };
   if (screen.format === "jsonl" && !screen.canPage) {
     for await (const { call, reply } of shown) await print([call], "call", reply);
@@ -45,29 +45,29 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
 };
 
-async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator<CallReply, void> {
+async function* omitContents(replies: Replies, prefix: string) {
   for await (const { call: whole } of replies) {
     const call = omitContent(whole, prefix);
     yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
   }
 }
 
-async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions): AsyncGenerator<Page, void> {
-  for await (const { call } of replies) yield { sections: sectionsOf(call, screen, options), isFull: options.full };
+async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
+  for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
 }
 
-async function* pagesMarkdown(pages: AsyncIterable<Page>, clean: (text: string) => string): AsyncIterable<string> {
+async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner): AsyncIterable<string> {
   let between = "";
   for await (const { sections } of pages) {
     yield between;
-    yield* pageMarkdown(sections, clean);
+    yield* formatPageMarkdown(sections, clean);
     between = "\n---\n\n";
   }
 }
 
-const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
+const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
   if (fields === undefined) return callSections(call, options);
-  const columns = callColumns({ ...options, storageSize: true, totalStorageSize: true });
+  const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
   const names = fields.map((name) => resolveField(name, columns, [call]));
   return fieldSections(call, names);
 };
@@ -75,7 +75,10 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
 /** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
 const rewardField = "attributes.reward";
 
-const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({
+const createColumn = (
+  name: string,
+  { heading = name, ...display }: Partial<Column<unknown>> = {},
+): Column<unknown> => ({
   name,
   heading,
   rank: 0,
@@ -86,7 +89,7 @@ const wireColumn = (name: string, { heading = name, ...display }: Partial<Column
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const callColumns = (
+const listCallColumns = (
   { vendorPrefix, storageSize, totalStorageSize }: CallViewOptions,
   hasReward = true,
 ): readonly Column<unknown>[] =>
@@ -95,10 +98,10 @@ const callColumns = (
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      return wireColumn(name, { isFreeForm: freeForm.includes(name) });
+      return createColumn(name, { isFreeForm: freeForm.includes(name) });
     });
 
-function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
+function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   let between = "";
   for (const { title, level = 1, lines = [], block } of sections) {
@@ -119,9 +122,9 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
   yield "\n";
 }
 
-const escapeMarkdown = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
+const escapeMarkdown = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
-const fenceText = (text: string): readonly string[] => {
+const fenceText = (text: string) => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
@@ -129,43 +132,47 @@ const fenceText = (text: string): readonly string[] => {
 
 type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
 
-export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
+export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
   // JSON, jsonl and csv have no row for all calls, because a program that adds the rows would count each call twice.
   const hasTotal = screen.format === "table" || screen.format === "tsv";
   const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  await printList(screen, { columns, rows, wire: { bytes: Buffer.from(summaryJson(view, rows)), member: "groups" } });
+  await printList(screen, {
+    columns,
+    rows,
+    wire: { bytes: Buffer.from(formatSummaryJson(view, rows)), member: "groups" },
+  });
 };
 
-const right = { align: "right" } as const;
-const decimal = { align: "decimal" } as const;
+const rightAligned = { align: "right" } as const;
+const pointAligned = { align: "decimal" } as const;
 
 /** Users rely on the order of the columns (output.md). */
 const summaryColumns = [
-  wireColumn("op"),
-  wireColumn("model", { hasNames: true }),
-  wireColumn("calls", right),
-  wireColumn("failed", { ...right, rank: 2 }),
-  wireColumn("running", { ...right, rank: 8 }),
-  wireColumn("deleted", { ...right, rank: 9 }),
-  wireColumn("seconds.p50", { ...decimal, heading: "p50\ns", rank: 4 }),
-  wireColumn("seconds.p95", { ...decimal, heading: "p95\ns", rank: 5 }),
-  wireColumn("tokens.prompt", { ...right, heading: "prompt\ntokens", rank: 6 }),
-  wireColumn("tokens.completion", { ...right, heading: "completion\ntokens", rank: 7 }),
-  wireColumn("tokens.total", { ...right, heading: "total\ntokens", rank: 3 }),
-  wireColumn("cost.usd", { ...decimal, heading: "cost\n$" }),
+  createColumn("op"),
+  createColumn("model", { hasNames: true }),
+  createColumn("calls", rightAligned),
+  createColumn("failed", { ...rightAligned, rank: 2 }),
+  createColumn("running", { ...rightAligned, rank: 8 }),
+  createColumn("deleted", { ...rightAligned, rank: 9 }),
+  createColumn("seconds.p50", { ...pointAligned, heading: "p50\ns", rank: 4 }),
+  createColumn("seconds.p95", { ...pointAligned, heading: "p95\ns", rank: 5 }),
+  createColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
+  createColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
+  createColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
+  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
 /** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
-const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]): string => {
-  const members = (values: object): string =>
+const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
+  const members = (values: object) =>
     Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
-  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup): string => {
+  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup) => {
     const costJson = costs ? `,"cost":{${members(cost)}}` : "";
     return `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${costJson}`;
   };
-  const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
+  const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
   const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
   return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
 };

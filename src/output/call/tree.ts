@@ -6,18 +6,18 @@ import { groupDigits } from "../page.ts";
 const maxListWidth = 72;
 const indentStep = "  ";
 
-export const formatTree = (value: RawJson): string =>
+export const formatTree = (value: RawJson) =>
   value.kind === "text"
     ? (describeBinary(value.text) ?? value.text)
     : (formatBeside(value, maxIndentedLevels) ?? formatBelow(value));
 
 const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): string => {
-  if (!isTree(value)) return scalarText(value).replace(/^(?=[^\n])/gm, indent);
+  if (!isTree(value)) return formatScalar(value).replace(/^(?=[^\n])/gm, indent);
   const [innerIndent, innerLevels] = [indent + indentStep, levels - 1];
   const members = value.members.map(({ key, value: member }) => {
     const beside = formatBeside(member, innerLevels);
     const text = beside === undefined ? `\n${formatBelow(member, innerIndent, innerLevels)}` : ` ${beside}`;
-    return `${indent}${keyText(key)}:${text}`;
+    return `${indent}${formatKey(key)}:${text}`;
   });
   const items = value.items.map((item) => {
     const text = formatBeside(item, innerLevels) ?? formatBelow(item, innerIndent, innerLevels);
@@ -26,49 +26,51 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   return [...members, ...items].join("\n");
 };
 
-const isTree = ({ kind }: RawJson): boolean => kind === "object" || kind === "list";
+const isTree = ({ kind }: RawJson) => kind === "object" || kind === "list";
 
 /** Formats a value that fits next to its key; undefined if the value needs lines below the key. */
-const formatBeside = (value: RawJson, levels: number): string | undefined => {
+const formatBeside = (value: RawJson, levels: number) => {
   if (isTree(value) && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
-  if (value.kind === "list") return listText(value.items);
-  const text = scalarText(value);
+  if (value.kind === "list") return formatList(value.items);
+  const text = formatScalar(value);
   return text.includes("\n") ? undefined : text;
 };
 
-const listText = (items: readonly RawJson[]): string | undefined => {
+const formatList = (items: readonly RawJson[]) => {
   if (items.some(isTree)) return undefined;
-  const isSplit = ({ kind, text }: RawJson): boolean => kind === "text" && /[,\]]/.test(text);
-  const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : scalarText(item)));
+  const isSplit = ({ kind, text }: RawJson) => kind === "text" && /[,\]]/.test(text);
+  const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : formatScalar(item)));
   const line = `[${texts.join(", ")}]`;
   return line.includes("\n") || line.length > maxListWidth ? undefined : line;
 };
 
-const scalarText = ({ kind, text }: RawJson): string => {
+const formatScalar = ({ kind, text }: RawJson) => {
   if (kind !== "text") return text;
   return describeBinary(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
 };
 
-const needsQuotes = (text: string): boolean =>
+const needsQuotes = (text: string) =>
   text === "" ||
   (text.trim() !== text && !text.includes("\n")) ||
   /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
 
-const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
+const formatKey = (key: string) => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
 
 const minBinaryLength = 64;
 
-export const describeBinary = (text: string): string | undefined => {
+export const describeBinary = (text: string) => {
   if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
-  return head === null ? undefined : `[${head[1] ?? "data"}, ${formatSize(decodedSize(text.slice(head[0].length)))}]`;
+  return head === null
+    ? undefined
+    : `[${head[1] ?? "data"}, ${formatSize(getDecodedSize(text.slice(head[0].length)))}]`;
 };
 
-export const decodedSize = (text: string): number => {
+export const getDecodedSize = (text: string) => {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);
 };
 
-export const formatSize = (bytes: number): string =>
+export const formatSize = (bytes: number) =>
   bytes < 10_000 ? `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}` : formatRoundedSize(bytes);

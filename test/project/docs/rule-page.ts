@@ -48,7 +48,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
     message: own(problem.message),
     ...(problem.others === undefined
       ? {}
-      : { others: { ...problem.others, places: problem.others.places.map((place) => own(place)) } }),
+      : { others: { ...problem.others, positions: problem.others.positions.map((position) => own(position)) } }),
   });
   try {
     const reading = await read(Object.keys(files));
