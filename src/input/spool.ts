@@ -9,7 +9,7 @@ import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, readPieces } from "./decompress.ts";
 import { decompressedTooLarge, spoolFailed } from "./failures.ts";
-import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
 /** Maximum bytes of a spool in memory, which rollcall uses if no folder is writable. */
@@ -66,7 +66,7 @@ async function* decodeChunks(
   };
   const decompress = findDecompressor(head);
   if (decompress === undefined) {
-    const canBeJson = head.length < sniffedBytes || sniff(head) === undefined;
+    const canBeJson = head.length < sniffedBytes || findFormatError(head) === undefined;
     if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countedChunks();
     else yield head;
     return;
