@@ -32,7 +32,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
     if (isBlankSoFar && block.kind === "lines" && isDocumentStart(block.bytes))
       return yield { kind: "document", start: block.start, end: source.size, last: true };
     yield block;
-    isBlankSoFar &&= block.kind === "lines" && isBlank(block.bytes);
+    isBlankSoFar &&= block.kind === "lines" && json.skipWhite(block.bytes, 0) === block.bytes.length;
   }
 }
 
@@ -80,12 +80,10 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-const isBlank = (bytes: Buffer) => json.skipWhite(bytes, 0) === bytes.length;
-
 /** True if the first lines of a source begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer) => {
-  if (isBlank(bytes)) return false;
   const from = json.skipWhite(bytes, 0);
+  if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
   // Two values without a comma between them are lines, not a document.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
