@@ -86,7 +86,7 @@ export interface GroupRows {
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
-  /** The searched share of the groups, from 0 to 1; null without a search. */
+  /** The progress of a search, from 0 to 1; null without a search. */
   readonly searched: { readonly share: number } | null;
 }
 

@@ -121,12 +121,8 @@ const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`ma
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
-  positions.set(keyOf(shownQuery), {
-    top: scrollY,
-    rowsTop: document.querySelector(".rows")?.scrollTop ?? 0,
-    href,
-    nth,
-  });
+  const rowsTop = document.querySelector(".rows")?.scrollTop ?? 0;
+  positions.set(keyOf(shownQuery), { top: scrollY, rowsTop, href, nth });
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
@@ -134,9 +130,8 @@ addEventListener("hashchange", () => {
 const findPosition = (query: Query): ViewPosition | undefined => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
-  return position && isFromGroup
-    ? { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 }
-    : position;
+  if (position === undefined || !isFromGroup) return position;
+  return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
 /** Restores the position of a view during drawing, until the reader moves. Returns a function that stops restoring. */

@@ -46,7 +46,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const isUnlisted = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
-  const [isTintOn, setTintOn] = useState(true);
+  const [isTintOn, setTint] = useState(true);
   const isTinted = isTintOn && !isMarkdownOn;
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
@@ -114,12 +114,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
             </button>
             <CopyButton text={json} name="the JSON" />
             {turns.some((turn) => tokensOf(turn).length > 0) && (
-              <button
-                type="button"
-                aria-pressed={isTinted}
-                disabled={isMarkdownOn}
-                onClick={() => setTintOn(!isTintOn)}
-              >
+              <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTint(!isTintOn)}>
                 tint by log probability (stronger: less likely)
               </button>
             )}
