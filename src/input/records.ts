@@ -103,9 +103,9 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => ({
-  ...{ ...text, start, line, bytes: Buffer.alloc(0), wrong },
-});
+const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
+  return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
+};
 
 const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position): Promise<RawRecord> => {
   const length = end - start;

@@ -68,7 +68,7 @@ export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.n
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
-/** Returns the mode of a file that only readers of all sources may read. @param otherMode mode of pipes and URLs */
+/** Returns the mode of a file that only readers of all sources may read. @param otherMode for pipes, stdin and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);

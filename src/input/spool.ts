@@ -30,8 +30,8 @@ export interface SpoolOptions {
 }
 
 /**
- * Decompresses and stores a stream. Of data in an unknown format, stores only the first bytes, because an endless
- * device would fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the stream's errors
+ * Decompresses and stores a stream. Of an unknown format, stores only the first bytes, because an endless device would
+ * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's or the stream's errors
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
