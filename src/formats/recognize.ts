@@ -82,7 +82,7 @@ const recognizeInput = async (
   { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
 ) => {
   const head = input.readHead(source.bytes, input.sniffedBytes);
-  const [container, sniffed] = [input.findContainer(head), input.sniff(head, source.name)];
+  const [container, sniffed] = [input.findContainer(head), input.findFormatError(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   // A file on the command line has the given format.
   if (given !== undefined && !folders.has(source.name)) {

@@ -5,7 +5,7 @@ import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** UTF-8 of a column, which is decoded on demand. */
+/** A UTF-8 text, which is decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
 
@@ -16,7 +16,7 @@ export class LazyText {
 
 export class LazyJson extends LazyText {}
 
-/** Converts a value or a row to JSON with all digits of 64-bit integers. Returns undefined for null. */
+/** Converts a value or a row to JSON that has all digits of 64-bit integers. Returns undefined for null. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
@@ -51,14 +51,13 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
 /** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */
 const maxDecodedBytes = 64;
 
-/** Removes a byte order mark. */
-const utf8Decoder = new TextDecoder();
+const bomRemovingDecoder = new TextDecoder();
 
 export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
   if (bytes === undefined) return undefined;
   const text = toBuffer(bytes);
   const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
-  return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
+  return isLazy ? new LazyText(text) : bomRemovingDecoder.decode(text);
 };
 
 export const decodeJson = (bytes: Uint8Array | undefined): unknown => {

@@ -6,11 +6,11 @@ import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Decompresses all of a stream. Throws UnusableInput, ZstdUnsupported, and the stream's errors. */
-type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
-
-/** Returns the decompressor for data with these first bytes; undefined if the data is not compressed. */
-export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
+/**
+ * Returns the decompressor for data with these first bytes; undefined if the data is not compressed. The decompressor
+ * throws UnusableInput, ZstdUnsupported, and the stream's errors.
+ */
+export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
   const magic = Buffer.from(head).readUInt32LE(0);
@@ -19,15 +19,15 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
 
 const chunkSize = 2 ** 18;
 
-/** Pipes chunks through a decoder. `pipeline` requires a callback, although the decoder throws the input's errors. */
+// `pipeline` requires a callback, although the decoder throws the input's errors.
 const decode = (compressed: Chunks, decoder: Transform): Chunks => pipeline(compressed, decoder, () => undefined);
 
-async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
+async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** Offset after the last byte that is not NUL, because tapes pad data with NUL. */
+  /** Offset after the last byte that is not NUL. Tapes pad data with NUL. */
   let contentEnd = 0;
-  const measureContent = async function* (): AsyncGenerator<Uint8Array, void> {
+  const measureContent = async function* () {
     for await (const chunk of compressed) {
       const last = chunk.findLastIndex((byte) => byte !== 0);
       if (last >= 0) contentEnd = size + last + 1;
@@ -46,15 +46,15 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of zstd frames with data. Sixteen other numbers begin frames without data, which are skipped. */
+/** The magic number of zstd frames with data. Sixteen other numbers begin frames without data. */
 export const frameMagic = 0xfd2fb528;
-export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
+export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns sizes in bytes: the window (0 if as large as the content), and the content (0 if unknown).
+ * piece. Returns the bytes of the window (0 if as large as the content) and of the content (0 if unknown).
  */
-export function* walkFrame(): Generator<number, { readonly window: number; readonly content: number }, Buffer> {
+export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
   const windowBytes = (descriptor & 0x20) === 0 ? 1 : 0;
   const dictionaryBytes = [0, 1, 2, 4][descriptor & 3] ?? 0;
@@ -87,7 +87,7 @@ const contentSize = (field: Buffer) => {
 export class ZstdUnsupported extends Error {}
 
 /** Decompresses frame by frame, because Node's decoder stops after the first frame. */
-async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
+async function* unzstd(compressed: Chunks) {
   const reader = readPieces(compressed);
   for (;;) {
     const start = await reader.read(4);
@@ -108,8 +108,8 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
 
 const skippedPieceBytes = 2 ** 16;
 
-async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
-  const frame = async function* (): AsyncGenerator<Uint8Array, void> {
+async function* decodeFrame(reader: ReturnType<typeof readPieces>, magic: Buffer) {
+  const frame = async function* () {
     yield magic;
     const walk = walkFrame();
     for (let step = walk.next(); step.done !== true; ) {
@@ -127,19 +127,17 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
 
 /** The number of zstd's parameter `ZSTD_d_windowLogMax`. */
 const windowLogParameter = 100;
-/** Windows can have up to 2^31 bytes, as after `zstd --long=31`. */
+/** The window of `zstd --long=31` has 2^31 bytes. */
 const maxWindowLog = 31;
 
-const openZstdDecoder = (): Transform => {
-  // Node has the decoder since 22.15 and 23.8, but its types lack it.
+const openZstdDecoder = () => {
+  // Node has the decoder since 22.15 and 23.8, but its types lack the decoder.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });
   if (!(decoder instanceof Transform)) throw new ZstdUnsupported();
   return decoder;
 };
-
-export type PieceReader = ReturnType<typeof readPieces>;
 
 /** Reads chunks in pieces of any length. */
 export const readPieces = (chunks: Chunks) => {
@@ -163,12 +161,12 @@ export const readPieces = (chunks: Chunks) => {
   };
   return {
     read,
-    async *rest(): AsyncGenerator<Uint8Array, void> {
+    async *rest() {
       if (unread.length > 0) yield unread;
       yield* { [Symbol.asyncIterator]: () => iterator };
     },
-    /** Returns the next bytes of zstd data. Throws UnusableInput if the data ends before. */
-    async readExactly(length: number): Promise<Buffer> {
+    /** Returns the next bytes of zstd data. @throws UnusableInput if the data ends too early */
+    async readExactly(length: number) {
       const bytes = await read(length);
       if (bytes.length < length) throw corruptData("zstd", "cut");
       return bytes;

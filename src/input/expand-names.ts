@@ -8,8 +8,8 @@ import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
-/** Expands globs on Windows, where the shell does not. */
-export const expandPatterns = (files: readonly string[], { platform }: Host): readonly string[] => {
+/** Expands globs on Windows, where the shell does not. A glob without a match stays. */
+export const expandPatterns = (files: readonly string[], { platform }: Host) => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
     const matches = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
@@ -18,37 +18,36 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * Returns a function that tells whether a file's size or time changed since this call, or a folder got a file. Ignores
- * URLs, and files that are missing or empty when the function is called. With standard input, the result is false.
+ * Returns a function that returns true if a file's size or time changed since this call, or a folder has a new file.
+ * The function ignores URLs, missing files and empty files. With standard input, it returns false.
  */
-export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
+export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
   const given = expandPatterns(names, host).filter((name) => !isRemote(name));
-  const listFacts = () =>
-    given
-      .flatMap((name) => listFolder(name)?.files ?? [name])
-      .flatMap((file) => {
-        const facts = tryStat(file);
-        return facts?.isFile() === true && facts.size > 0n ? [`${facts.size} ${facts.mtimeNs} ${file}`] : [];
-      });
-  const before = new Set(listFacts());
-  return () => listFacts().some((file) => !before.has(file));
+  const listVersions = () => {
+    const files = given.flatMap((name) => listFolder(name)?.files ?? [name]);
+    return files.flatMap((file) => {
+      const facts = tryStat(file);
+      return facts?.isFile() === true && facts.size > 0n ? [`${facts.size} ${facts.mtimeNs} ${file}`] : [];
+    });
+  };
+  const before = new Set(listVersions());
+  return () => listVersions().some((version) => !before.has(version));
 };
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
-/** Replaces folders by their files, and drops repeated files. `folders` maps files of folders to the folders. */
+/** Replaces folders by their files, and drops repeated files. `folders` maps each file of a folder to the folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
+  const keyed = given.map((name) => ({ name, key: keyOf(name) }));
   // A named file does not count as part of a folder.
-  const keys = given.map(keyOf);
-  const known = new Set(keys);
+  const known = new Set(keyed.map(({ key }) => key));
   const visited = new Set<string>();
-  for (const [at, name] of given.entries()) {
-    const key = keys[at] ?? name;
+  for (const { name, key } of keyed) {
     if (visited.has(key)) {
       repeated.push(name);
       continue;
@@ -69,7 +68,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   return { names, folders, repeated };
 };
 
-/** Returns undefined if the name is not a folder. */
+/** Returns the files of a folder; undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const isUrl = remotes !== undefined && isRemote(name);
   try {
@@ -85,10 +84,10 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
   }
 };
 
-export const isGlob = (path: string): boolean => /[*?]/.test(path);
+export const isGlob = (path: string) => /[*?]/.test(path);
 
 /** Returns the files that match a glob, sorted. `**` matches any number of folders. */
-export const expandGlob = (pattern: string): readonly string[] => {
+export const expandGlob = (pattern: string) => {
   const baseSegments = pattern.replaceAll("\\", "/").split("/");
   const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
   const matching = new RegExp(`^${globs.map(toPattern).join("").replace(/\/$/, "")}$`, "is");

@@ -21,36 +21,32 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
 }
 
 /** @param wrong the defect: `cut`, `corrupt`, or `more` if other data follows */
-export const corruptData = (
-  by: "gzip" | "zstd",
-  wrong: RuleData<"gzip-corrupt">["wrong"],
-  cause?: unknown,
-): UnusableInput<"gzip-corrupt" | "zstd-corrupt"> =>
+export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
   new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
 
-export const decompressedTooLarge = (limit: number): UnusableInput<"decompressed-too-large"> =>
+export const decompressedTooLarge = (limit: number) =>
   new UnusableInput("decompressed-too-large", { limit }, `it decompresses to more than ${limit} bytes`);
 
-export const inputMissing = (): Failure =>
+export const inputMissing = () =>
   new Failure("usage", "input-missing", "no input: stdin is a terminal, and no file is named", {
     hint: "name a file, or pipe one to stdin",
   });
 
-export const duplicateStdin = (): Failure =>
+export const duplicateStdin = () =>
   new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", {
     hint: "pass - only once",
   });
 
-export const inputChanged = (file: string, isFollowed = false): Failure => {
+export const inputChanged = (file: string, isFollowed = false) => {
   const problem = createProblem("input-changed", { isFollowed }, { file });
   const hint = `${problem.advice}, then rerun the command`;
   const details = { hint, subject: file, retryable: true, problems: [problem] };
   return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
 };
 
-export const invalidRewards = (fault: string): Failure => new Failure("usage", "invalid-option-value", fault);
+export const invalidRewards = (fault: string) => new Failure("usage", "invalid-option-value", fault);
 
-export const inputUnreadable = (file: string, code: string, details: FailureDetails): Failure =>
+export const inputUnreadable = (file: string, code: string, details: FailureDetails) =>
   new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {
     hint: "copy the file to another disk and rerun the command",
     retryable: true,
@@ -58,7 +54,7 @@ export const inputUnreadable = (file: string, code: string, details: FailureDeta
   });
 
 /** The failure to store standard input, or decompressed or downloaded data, in a folder. */
-export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}): Failure =>
+export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}) =>
   new Failure("storage", "spool-failed", `cannot write temporary data to ${folder}: ${describeSystemCode(code)}`, {
     hint: `set TMPDIR to a folder ${/^E(?:NOSPC|DQUOT|FBIG)$/.test(code) ? "with more space" : "that you can write to"}, or read an uncompressed local file in rollcall's format`,
     ...details,
@@ -66,7 +62,7 @@ export const spoolFailed = (folder: string, code: string, details: FailureDetail
 
 type UrlFault = "malformed" | "user" | "http" | "bucket" | "dataset" | "endpoint";
 
-export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
+export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
   const [message = name, hint] = {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
@@ -107,11 +103,9 @@ export interface RemoteLocation {
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
 /** The failure for a reply without the file. @param said the server's message */
-export const remoteFailure = (
-  { name, store, credentialSource }: RemoteLocation,
-  { status, retryAfterMs: askedMs, tries }: Pick<DownloadReply, "status" | "retryAfterMs" | "tries">,
-  said?: string,
-): Failure => {
+export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
+  const { name, store, credentialSource } = location;
+  const { status, retryAfterMs, tries } = reply;
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   const suffix = said === undefined ? "" : `: ${said}`;
   if (status === 401 || status === 403) {
@@ -126,23 +120,23 @@ export const remoteFailure = (
   const answer = `the server of ${name} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
     const hint =
-      askedMs === undefined
+      retryAfterMs === undefined
         ? "try again later, or allow longer retries with --max-wait"
-        : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`;
+        : `try again in ${Math.round(retryAfterMs / 1000)} s, as the server asks, or increase --max-wait`;
     const message = `${answer}${tries > 1 ? `, ${tries} times` : ""}${suffix}`;
     return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
   return remoteUnexpectedStatus(`${answer}${suffix}`, details);
 };
 
-const remoteUnexpectedStatus = (message: string, details: FailureDetails): Failure =>
+const remoteUnexpectedStatus = (message: string, details: FailureDetails) =>
   new Failure("refused", "remote-unexpected-status", message, {
     hint: `check the URL in a browser, or ${pipeHint}`,
     ...details,
   });
 
-/** The failure for a redirect, or a next page, that `isSafeTarget` refuses. */
-export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL): Failure =>
+/** The failure for a redirect, or a link to a next page, that `isSafeTarget` refuses. */
+export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL) =>
   remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
     http: { method: "GET", url: name, status },
     where: { file: name },

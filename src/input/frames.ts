@@ -27,19 +27,18 @@ export type Frame = Lines | LongText;
 
 /** Yields the lines of a source from an offset, or the source as one document. @throws ShrunkSourceError */
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
-  let isFirst = true;
+  let isBlankSoFar = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
-    const isDocument: boolean = isFirst && block.kind === "lines" && isDocumentStart(block.bytes);
-    const frame: Frame = isDocument ? { kind: "document", start: block.start, end: source.size, last: true } : block;
-    yield frame;
-    if (frame.kind === "document") return;
-    isFirst &&= frame.kind === "lines" && isBlank(frame.bytes);
+    if (isBlankSoFar && block.kind === "lines" && isDocumentStart(block.bytes))
+      return yield { kind: "document", start: block.start, end: source.size, last: true };
+    yield block;
+    isBlankSoFar &&= block.kind === "lines" && json.skipWhite(block.bytes, 0) === block.bytes.length;
   }
 }
 
-/** @throws ShrunkSourceError */
+/** Yields complete lines in blocks, and each longer line alone. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
-  // Has room for an incomplete line, which is shorter than a block, and for the next block.
+  // Room for an incomplete line, which is shorter than a block, and for the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
@@ -81,18 +80,16 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-const isBlank = (bytes: Buffer) => json.skipWhite(bytes, 0) === bytes.length;
-
 /** True if the first lines of a source begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer) => {
-  if (isBlank(bytes)) return false;
   const from = json.skipWhite(bytes, 0);
+  if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
   // Two values without a comma between them are lines, not a document.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If only the opening brace is missing, adding it makes JSON or the start of JSON.
+    // If the text lacks only the opening brace, the brace and the text are JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return fault === undefined || fault.fault === "end";
   }
@@ -100,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // The fault of a truncated line is at its end or at the next line's start. A document has no fault up to there.
+  // If the line is truncated, the text has a fault up to the start of the next line. A document does not.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
@@ -112,15 +109,14 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
- * bracket. `isTolerant` also yields elements that are not JSON. The elements of a batch are the roots of its table,
- * which is valid until the next batch. `length` is in bytes. @throws ShrunkSourceError; the signal's reason
+ * bracket. With `isTolerant`, elements can be invalid JSON. The elements of a batch are the roots of its table, which
+ * is valid until the next batch. `length` is in bytes. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
   { start, end, line }: json.Span & Position,
-  options: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
+  { reader, isTolerant, signal }: { reader: JsonReader; isTolerant: boolean; signal?: AbortSignal | undefined },
 ) {
-  const { reader, isTolerant, signal } = options;
   reader.beginElements();
   let position = { start, line };
   for (let [filled, size] = [0, blockBytes]; ; ) {
@@ -153,8 +149,8 @@ export const findTextStart = (bytes: Bytes): number => json.bomLength(readHead(b
 const stepBytes = 2 ** 16;
 
 /**
- * Counts the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line,
- * because a line can have a million elements. @throws ShrunkSourceError
+ * Counts the UTF-16 units of a line before the offset `start`. Continues from the last call for the same line, because
+ * a line can have a million elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
   const last = source.lastColumn;
@@ -164,7 +160,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Returns the start of the line that contains the offset `at`, after a byte order mark. */
+/** Returns the start of the line that contains an offset, after a byte order mark. */
 const findLineStart = (source: Bytes, at: number) => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

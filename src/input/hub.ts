@@ -8,7 +8,7 @@ import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failure
 import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
 
-/** @throws Failure `invalid-remote-url` */
+/** Opens the Hub, without a request. @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {
   const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
@@ -24,12 +24,12 @@ export const openHub = async (access: RemoteAccess) => {
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
-    locate: (name: string, file: string): RemoteLocation => {
+    locate: (name: string, file: string) => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns the paths, relative to a folder, of all files below it. @throws as `requestFile`, and as `locate` */
-    listFiles: async (name: string, folder: string, context: RemoteContext): Promise<readonly string[]> => {
+    /** Returns the relative paths of all files below a folder. @throws as `requestFile`, and as `locate` */
+    listFiles: async (name: string, folder: string, context: RemoteContext) => {
       const { dataset, revision, path } = parseHubUrl(name, folder);
       const folderPath = path.replace(/\/+$/, "");
       const paths: string[] = [];
@@ -44,7 +44,7 @@ export const openHub = async (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        // The last page links no next page, so `url` stays the same, which ends the loop.
+        // The last page has no link to a next page, so `url` stays the same, which ends the loop.
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -59,7 +59,7 @@ const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  // `URL` resolves `.` and `..`, so the path would name another file, perhaps of another dataset.
+  // `URL` resolves `.` and `..`, so the path could name a file of another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
   if (dataset === undefined || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };

@@ -9,23 +9,6 @@ export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export * from "./records.ts";
 export type { RemoteAccess } from "./remote.ts";
 export * from "./sniff.ts";
-export {
-  type Bytes,
-  closeSources,
-  combineModes,
-  fileOf,
-  filesOf,
-  findText,
-  locateLine,
-  maxDocumentBytes,
-  memoryBytes,
-  type Origin,
-  type OriginRecord,
-  type Position,
-  readHead,
-  readRange,
-  ShrunkSourceError,
-  type Source,
-} from "./source.ts";
+export * from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";
 export * from "./tail.ts";

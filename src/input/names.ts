@@ -1,4 +1,4 @@
-/** Works on names of inputs: recognizes URLs and rollout files, and lists folders. */
+/** Recognizes URLs and rollout files by their names, and lists folders. */
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns the sorted rollout files in and below a folder, without hidden files; undefined for another file. */
+/** Returns the sorted rollout files in and below a folder, without hidden files; undefined for another name. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -44,23 +44,23 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders of only skipped files. @param folders by file @param skipped files without rollouts */
+/** Reports folders without a file that has rollouts. @param folders by file @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folders: ReadonlyMap<string, string>,
   { skipped, problems }: { readonly skipped: readonly string[]; readonly problems: Problems },
 ): void => {
-  const without = new Set(skipped);
+  const skippedFiles = new Set(skipped);
   for (const folder of new Set(folders.values())) {
     const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
-    if (files.every((file) => without.has(file)))
+    if (files.every((file) => skippedFiles.has(file)))
       problems.report("folder-without-rollouts", { files }, { file: folder });
   }
 };
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** Returns true if a path leads to the file with these facts, false if to another file; undefined if to no file. */
-export const leadsTo = (path: string, { dev, ino }: Pick<BigIntStats, "dev" | "ino">): boolean | undefined => {
+/** True if a path leads to the file with these facts, false if to another file; undefined if to no file. */
+export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   const now = tryStat(path);
   return now && now.ino === ino && now.dev === dev;
 };
@@ -68,7 +68,7 @@ export const leadsTo = (path: string, { dev, ino }: Pick<BigIntStats, "dev" | "i
 /** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
-/** Removes user, query and fragment from a web URL, because they can be secret. */
+/** Removes the user, query and fragment of a web URL, which can be secret. */
 export const plainUrl = (name: string): string => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;

@@ -9,14 +9,14 @@ import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, leadsTo, reportEmptyFolders } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
-import { findContainer, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, findFormatError, ownHeadBytes, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
-  /** Paths and URLs. Default: standard input. */
+  /** Paths and URLs. If empty: standard input. */
   readonly files: readonly string[];
-  /** Access to URLs. If undefined, URLs are names of files. */
+  /** Access to URLs. If undefined, a URL is the name of a file. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -26,10 +26,10 @@ export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 const maxOpenFiles = 64;
 
 /**
- * Returns sources in the given order, which the caller closes, and the problems of inputs that could not be opened.
+ * Returns sources in the given order, which the caller closes, and the problems of inputs that cannot be opened.
  * `folders` maps each file of a folder to the folder. `emptyFiles` are the empty files of folders, which are skipped.
- * `repeated` are names that were dropped, because another name has the same file.
- * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * `repeated` are names whose file another name has. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`,
+ * `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -94,7 +94,7 @@ const openInput = async (name: string, options: InputOptions): Promise<Source> =
   }
 };
 
-/** True if a device never ends, whatever its name is. */
+/** True for a device that never ends, under any name. */
 const isEndless = (device: number) =>
   ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
@@ -143,7 +143,7 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 };
 
 const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
-  const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
-  if (sniffed !== undefined && !(takesContainers && findContainer(head) !== undefined)) throw sniffed;
+  const error = takesContainers && findContainer(head) !== undefined ? undefined : findFormatError(head, name);
+  if (error !== undefined) throw error;
 };

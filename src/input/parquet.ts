@@ -7,7 +7,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
-import { type Columns, columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
+import { columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -20,19 +20,8 @@ const maxRowGroupBytes = 2 ** 28;
 /** Rows of a row group, numbered from 0 in the file. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
-interface RowFile {
-  readonly bytes: Bytes;
-  readonly metadata: hyparquet.FileMetaData;
-  /** The columns to read. Default: all. */
-  readonly columns: readonly string[] | undefined;
-}
-
-const toRow = (label: string, columns: Columns): RawRecord => ({
-  ...{ label, columns, line: 1, start: 0, isComposed: true },
-  get bytes() {
-    return Buffer.from(columnToJson(columns) ?? "null");
-  },
-});
+/** `columns` are the columns to read. Default: all. */
+type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
@@ -40,7 +29,7 @@ const toRow = (label: string, columns: Columns): RawRecord => ({
  */
 export const openRows = async (
   { name, bytes }: Source,
-  options: { readonly columns: readonly string[] | undefined; readonly maxUnpackedBytes: number },
+  options: { columns: readonly string[] | undefined; maxUnpackedBytes: number },
 ): Promise<Records> => {
   const { metadata, wrong: defect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
@@ -56,12 +45,11 @@ export const openRows = async (
   }
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
-  const toDefect = (wrong: string, at: number) => {
-    const record: RawRecord = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0), isComposed: true, wrong };
-    return { record, at };
-  };
-  let damaged = defect === undefined ? undefined : toDefect(defect, 0);
-  let loaded: { readonly range: RowRange; readonly rows: readonly unknown[] } | undefined;
+  const location = { line: 1, start: 0, isComposed: true } as const;
+  const toDefect = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
+  /** The defect, and the number of the first row that cannot be read. */
+  let damage = defect === undefined ? undefined : { why: defect, row: 0 };
+  let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns why the rows cannot be read; undefined if they are loaded. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
     if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
@@ -77,17 +65,23 @@ export const openRows = async (
   const labelOf = (row: number) => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
     const values = loaded?.rows[row - loaded.range.start];
-    return toRow(labelOf(row), isObject(values) ? values : {});
+    const columns = isObject(values) ? values : {};
+    return {
+      ...{ ...location, label: labelOf(row), columns },
+      get bytes() {
+        return Buffer.from(columnToJson(columns) ?? "null");
+      },
+    };
   };
-  const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
+  const toRecords = function* ({ start, end }: RowRange) {
     for (let row = start; row < end; row++) yield toRecord(row);
   };
   return {
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
-      if (damaged !== undefined || first === undefined) return damaged?.record;
+      if (damage !== undefined || first === undefined) return damage && toDefect(damage.why);
       const why = await loadRows({ ...first, end: 1 });
-      return why === undefined ? toRecord(0) : toDefect(why, 0).record;
+      return why === undefined ? toRecord(0) : toDefect(why);
     },
     async *batches() {
       let total = 0;
@@ -97,19 +91,19 @@ export const openRows = async (
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
-          damaged = toDefect(why, range.start);
+          damage = { why, row: range.start };
           break;
         }
         yield toRecords(range);
       }
-      if (damaged !== undefined) yield [damaged.record];
+      if (damage !== undefined) yield [toDefect(damage.why)];
     },
     async reread(position) {
-      if (position === damaged?.at) return damaged.record;
+      if (position === damage?.row) return toDefect(damage.why);
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
-    positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
+    positionOf: (position) => ({ label: position === damage?.row ? name : labelOf(position), line: 1 }),
   };
 };
 
@@ -123,7 +117,7 @@ const measureValue = (value: unknown): number => {
   return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
 };
 
-/** Returns the metadata. If it cannot be read, returns metadata without rows, and the reason. */
+/** Returns the metadata. If the metadata cannot be read, returns metadata without rows, and the reason. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
@@ -132,10 +126,10 @@ const readMetadata = async (bytes: Bytes) => {
     checkStruct(readerOf(footer));
     const metadata = hyparquet.parquetMetadata(footer);
     const sizes = metadata.row_groups.map(measureRowGroup);
-    const large = sizes.findIndex((size) => size > maxRowGroupBytes);
-    if (large < 0) return { metadata };
-    const mebibytes = Math.ceil((sizes[large] ?? 0) / 2 ** 20);
-    const wrong = `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
+    const tooLarge = sizes.findIndex((size) => size > maxRowGroupBytes);
+    if (tooLarge < 0) return { metadata };
+    const mebibytes = Math.ceil((sizes[tooLarge] ?? 0) / 2 ** 20);
+    const wrong = `its row group ${tooLarge + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
     return { metadata: noRows, wrong };
   } catch (thrown) {
     return { metadata: noRows, wrong: toReason(thrown) };
@@ -149,19 +143,16 @@ const readEnd = async (bytes: Bytes, wanted: number) => {
 
 const minRowMemoryBytes = 200;
 
-/** Returns a lower bound of a row group's bytes in memory. Each value counts as 8, even if a page repeats it. */
+/** Returns a lower bound of a row group's bytes in memory. Each value counts as 8, even if a page repeats the value. */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
 
-const readRows = async (
-  { bytes, metadata, columns }: RowFile,
-  { start: rowStart, end: rowEnd }: RowRange,
-): Promise<readonly unknown[]> => {
+const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
-  return await new Promise((resolve, reject) => {
-    // hyparquet does not await all of its reads if a file is damaged. The error of such a read would end the process,
+  return await new Promise<readonly unknown[]>((resolve, reject) => {
+    // If a file is damaged, hyparquet does not await all of its reads. The error of such a read would end the process,
     // so a read that fails, or that arrives after the end, never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
@@ -190,7 +181,7 @@ const readRows = async (
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** Checks the pages of columns, because hyparquet allocates the memory that headers and runs claim. */
+/** Checks the pages of columns, because hyparquet allocates the memory that headers and runs claim. @throws Error */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -273,18 +264,15 @@ const maxNumberBytes = 10;
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
   Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
 
-/** Checks the runs of levels, dictionary indexes and booleans. */
-const checkRuns = (
-  page: Uint8Array,
-  { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: hyparquet.PageHeader,
-  { type, codec, compressors, schemaPath }: PageDecoder,
-): void => {
-  const second = version === "DATA_PAGE_V2" ? v2 : undefined;
-  const header = version === "DATA_PAGE" ? v1 : second;
+/** Checks the runs of levels, dictionary indexes and booleans. @throws Error if a run is too long for its page */
+const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
+  const { type, codec, compressors, schemaPath } = decoder;
+  const second = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
+  const header = pageHeader.type === "DATA_PAGE" ? pageHeader.data_page_header : second;
   if (header === undefined) return;
   const { num_values: count, encoding } = header;
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
-  const size = Number(uncompressed_page_size);
+  const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
   // Pages of the second version do not compress levels, and have the lengths of levels in their header.
   const lengths = second && [second.repetition_levels_byte_length, second.definition_levels_byte_length];
@@ -322,7 +310,7 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
   }
 };
 
-/** Returns why a file cannot be read. @throws errors that the file did not cause */
+/** Returns why a damaged file cannot be read. @throws an error that the file did not cause */
 const toReason = (thrown: unknown) => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
@@ -337,21 +325,20 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
 /** Creates decompressors for one row group. Together, they decompress at most `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
-  const withLimit =
-    (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
-    (page: Uint8Array, length: number): Uint8Array => {
-      left -= length;
-      if (left < 0) throw new Error("a row group decompresses to more than it declares");
-      return decompress(page, length);
-    };
+  const takeBytes = (length: number) => {
+    left -= length;
+    if (left < 0) throw new Error("a row group decompresses to more than it declares");
+    return length;
+  };
+  const zlibOptions = (length: number) => ({ maxOutputLength: Math.max(1, takeBytes(length)) });
   return {
-    SNAPPY: withLimit((compressed, length) => {
-      const page = new Uint8Array(length);
+    SNAPPY: (compressed, length) => {
+      const page = new Uint8Array(takeBytes(length));
       hyparquet.snappyUncompress(compressed, page);
       return page;
-    }),
-    ZSTD: withLimit(unzstd),
-    GZIP: withLimit((page, length) => zlib.gunzipSync(page, { maxOutputLength: Math.max(1, length) })),
-    BROTLI: withLimit((page, length) => zlib.brotliDecompressSync(page, { maxOutputLength: Math.max(1, length) })),
+    },
+    ZSTD: (page, length) => unzstd(page, takeBytes(length)),
+    GZIP: (page, length) => zlib.gunzipSync(page, zlibOptions(length)),
+    BROTLI: (page, length) => zlib.brotliDecompressSync(page, zlibOptions(length)),
   };
 };

@@ -18,28 +18,31 @@ export interface RecordKinds {
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** The columns of a Parquet row. Its `bytes` are composed on demand. */
+  /** The columns of a Parquet row. Only reading `bytes` composes the row's JSON. */
   readonly columns?: Columns;
-  /** The file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
+  /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
   /** Line of the first byte, from 1. */
   readonly line: number;
   /** Byte offset of the first byte. */
   readonly start: number;
-  /** The text that contains the record, for counting columns. Absent for composed bytes and members of archives. */
+  /** The text that has the record's line and column. Absent for composed bytes and members of archives. */
   readonly within?: Bytes;
   readonly member?: string;
   /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
   readonly isComposed?: true;
-  /** True if the record is a whole file of several lines, in a format whose records are lines. */
+  /** True if the record is a file of several lines, in a format whose records are lines. */
   readonly isDocument?: boolean;
-  /** The reason why the record cannot be read. Its bytes are then empty. */
+  /** The reason why the record cannot be read. Then `bytes` is empty. */
   readonly wrong?: string | undefined;
 }
 
+/** Iterables of records. Each iterable is used before the next is requested. */
+type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
+
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
-  batches(): AsyncGenerator<Iterable<RawRecord>, void>;
+  batches(): Batches;
   /** Reads only the first record. Absent if `batches` is not slower. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads a record again, by its position among all records (from 0). */
@@ -51,10 +54,10 @@ export interface Records {
   readonly text?: Bytes;
 }
 
-/** @throws UnusableInput */
+/** Opens the records of a file. @param columns of a Parquet file; default: all @throws UnusableInput */
 export const openRecords = async (
   source: Source,
-  { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
+  { records, columns }: { records: RecordKinds; columns?: readonly string[] | undefined },
   maxUnpackedBytes: number,
 ): Promise<Records> => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
@@ -66,14 +69,14 @@ export const openRecords = async (
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { columns, maxUnpackedBytes });
   }
-  return textRecords(source, records.text === "document");
+  return openText(source, records.text === "document");
 };
 
 /** Reads a text as one document if `isOneDocument`, otherwise as elements of arrays, lines, or one indented object. */
-const textRecords = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
+const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
-  const recordRanges: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
-  const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
+  const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
+  const remember = function* (batch: Iterable<RawRecord>) {
     for (const record of batch) {
       const { start, line, wrong } = record;
       recordRanges.push({ start, line, length: record.bytes.length, wrong });
@@ -111,13 +114,10 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Pos
 };
 
 /** Yields lines, or the whole text if it is one indented object, without surrounding white space. Skips blank lines. */
-async function* cutLines(
-  text: RecordText,
-  { start, line: first }: Position,
-): AsyncGenerator<Iterable<RawRecord>, void> {
+async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
   const { label, within } = text;
   let line = first;
-  const linesOf = function* (bytes: Buffer, start: number): Generator<RawRecord, void> {
+  const linesOf = function* (bytes: Buffer, start: number) {
     for (let from = 0; from < bytes.length; line++) {
       const end = json.endOfLine(bytes, from);
       const textStart = json.skipWhite(bytes, from);
@@ -150,13 +150,13 @@ const findList = async (bytes: Bytes, { start, line }: Position): Promise<Positi
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-/** Yields the elements of an array and of the arrays after it. A damaged array ends with an unreadable record. */
-async function* cutElements(text: RecordText, list: Position): AsyncGenerator<Iterable<RawRecord>, void> {
+/** Yields the elements of an array and of following arrays. A damaged array ends with an unreadable record. */
+async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
     const { table, start: base, places, length, isEnd, fault } = part;
-    const records = function* (): Generator<RawRecord, void> {
+    const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
         // If an element is not JSON, its second node has the end.
@@ -175,7 +175,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
   }
 }
 
-async function* readAfterList(text: RecordText, { start, line }: Position): AsyncGenerator<Iterable<RawRecord>, void> {
+async function* readAfterList(text: RecordText, { start, line }: Position): Batches {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
   if (next !== undefined) return yield* cutElements(text, next);

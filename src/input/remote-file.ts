@@ -12,7 +12,7 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
 /** The number of redirects that browsers follow. */
 const maxRedirects = 20;
 
-/** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
+/** Follows redirects. @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
 export const requestFile = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
@@ -21,7 +21,7 @@ export const requestFile = async (location: RemoteLocation, context: RemoteConte
   throw remoteFailure(location, reply, said);
 };
 
-const followRedirects = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
+const followRedirects = async (location: RemoteLocation, context: RemoteContext) => {
   const { name, url: firstUrl, headers: credential } = location;
   let url = firstUrl;
   for (let redirects = 0; ; redirects++) {
@@ -39,15 +39,15 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** True if a reply may lead from one URL to another. The other URL must be allowed, and not plain http after https. */
-export const isSafeTarget = (from: URL, to: URL, context: RemoteContext): boolean =>
+/** True if a reply may lead from one URL to another: to an allowed URL, but not from https to plain http. */
+export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 /** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error, which buckets write as XML, and the Hub in a header or as JSON. */
-const readErrorMessage = async (reply: DownloadReply): Promise<string | undefined> => {
+const readErrorMessage = async (reply: DownloadReply) => {
   let body = "";
   try {
     for await (const chunk of reply.chunks()) {

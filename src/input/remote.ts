@@ -1,4 +1,4 @@
-/** Opens inputs at https:// and hf:// URLs. Loaded on demand. */
+/** Opens inputs at https:// and hf:// URLs. */
 import { Readable } from "node:stream";
 import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
@@ -10,25 +10,25 @@ import { isAllowed, requestFile } from "./remote-file.ts";
 export interface RemoteAccess extends DownloadOptions {
   /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
-  /** Redacts a secret in all output. */
+  /** Redacts a secret in all later output. */
   readonly hide: (secret: string) => void;
   /** Receives the number of bytes so far. `of` is the size of the file, if known. */
-  readonly onFetched: (fetched: { readonly bytes: number; readonly of: number | undefined }) => void;
+  readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Files that are requested together, including the opened file, so that small files do not wait for each other. */
+/** Number of files that are requested together, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Prepares to read a run's URLs, without a request. The caller calls `close`. */
+/** Prepares to read the URLs of a run, without a request. The caller calls `close`. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
   const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
-  /** By name, in the order in which the files are opened. */
+  /** Locations by name, in the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
   const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof openHub> | undefined;
@@ -37,14 +37,14 @@ export const openRemotes = async (access: RemoteAccess) => {
     hub ??= openHub(access);
     return await hub;
   };
-  const request = (location: RemoteLocation): Promise<DownloadReply> => {
+  const request = (location: RemoteLocation) => {
     const reply = replies.get(location.name) ?? requestFile(location, context);
-    // Avoids an unhandled rejection. `readChunks` throws the error.
+    // Avoids an unhandled rejection, because `readChunks` throws the error.
     reply.catch(() => undefined);
     replies.set(location.name, reply);
     return reply;
   };
-  const readChunks = async function* (reply: Promise<DownloadReply>): AsyncGenerator<Uint8Array, void> {
+  const readChunks = async function* (reply: Promise<DownloadReply>) {
     const { headers, chunks } = await reply;
     const size = headers["content-length"];
     let bytes = 0;
@@ -55,7 +55,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     }
   };
   /** Returns a unique name for the file at a URL. @throws Failure `invalid-remote-url` */
-  const register = async (url: string): Promise<string> => {
+  const register = async (url: string) => {
     const known = names.get(url);
     if (known !== undefined) return known;
     const plain = plainUrl(url);
@@ -70,7 +70,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   return {
     register,
     /** Returns the sorted rollout files below a folder; undefined for another URL. @throws UnusableInput; Failure */
-    filesBelow: async (url: string): Promise<readonly string[] | undefined> => {
+    filesBelow: async (url: string) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
       const paths = await (await loadHub(name)).listFiles(name, url, context);
@@ -80,14 +80,14 @@ export const openRemotes = async (access: RemoteAccess) => {
       return files;
     },
     /** Opens a file by the name from `register`. The stream throws the errors of `requestFile`. */
-    open: (name: string): Readable => {
+    open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
       const [reply] = order.slice(position, position + maxFilesAhead).map(request);
       replies.delete(name);
       return Readable.from(reply === undefined ? [] : readChunks(reply));
     },
-    close: (): void => {
+    close: () => {
       abort.abort();
       downloads.close();
     },
@@ -103,7 +103,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Matches names of secret URL parameters. A long value of another parameter is secret if it has no `.` or `/`. */
+/** Matches names of secret URL parameters. A long value without `.` or `/` is secret under any name. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

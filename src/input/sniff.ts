@@ -1,4 +1,4 @@
-/** Recognizes files by their first bytes. */
+/** Recognizes files by their first bytes, and gives advice for files that are not JSON. */
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -35,12 +35,12 @@ const kinds: readonly FileKind[] = [
   { bytes: "\x80\x04\x95", kind: "a Python pickle" },
 ];
 
-const findKind = (head: Uint8Array): FileKind | undefined => {
+const findKind = (head: Uint8Array) => {
   const text = Buffer.from(head).toString("latin1");
   return kinds.find(({ bytes, at = 0 }) => text.startsWith(bytes, at));
 };
 
-export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
+export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
 /** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
@@ -48,15 +48,15 @@ const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefine
 const notJson = (kind: string, instead = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead });
 
-/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name the file in the advice */
-export const sniff = (head: Uint8Array, name = "rows.csv") => {
+/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name the input in the advice */
+export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
-  const fileKind = findKind(head);
-  if (fileKind !== undefined) return notJson(fileKind.kind, fileKind.instead);
+  const known = findKind(head);
+  if (known !== undefined) return notJson(known.kind, known.instead);
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
     return notJson("a file that begins with only NUL bytes", "write the file again");
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
@@ -64,7 +64,7 @@ export const sniff = (head: Uint8Array, name = "rows.csv") => {
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
-  const kind = textKind(text);
+  const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
   return kind === undefined ? undefined : notJson(kind);
@@ -82,8 +82,8 @@ const rewardPath =
 /** Matches possible paths of rewards, such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the column or path that has the rewards; all candidates if several columns or paths may have them. */
-export const findRewardColumns = (names: readonly string[]): readonly string[] => {
+/** Returns the column or path of the rewards; all candidates if several columns or paths may have the rewards. */
+export const findRewardColumns = (names: readonly string[]) => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
@@ -96,7 +96,7 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 /** Parses JSON in a string; returns any other value unchanged. */
-const unwrap = (value: unknown): unknown =>
+const unwrapJson = (value: unknown): unknown =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
 const isConversation = (value: unknown) =>
@@ -105,22 +105,22 @@ const isConversation = (value: unknown) =>
 /** Matches paths of messages that lack the last answer, or that contain choices. */
 const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds a row's messages by their value, also inside an object, and its reward by its name. */
+/** Finds the messages of a row by their value, also inside an object, and the reward by its name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
-    const inner = unwrap(value);
+    const inner = unwrapJson(value);
     return isObject(inner)
-      ? Object.entries(inner).map(([key, one]) => [`${name}.${key}`, unwrap(one)] as const)
+      ? Object.entries(inner).map(([key, member]) => [`${name}.${key}`, unwrapJson(member)] as const)
       : [[name, inner] as const];
   });
   const [messages] = values.find(([name, value]) => !otherMessages.test(name) && isConversation(value)) ?? [];
   const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
-  const numbers = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
-  const [reward, ...more] = numbers.length > 0 ? numbers : findRewardColumns(Object.keys(row));
-  return { names: values.map(([name]) => name), messages, reward: more.length > 0 ? undefined : reward };
+  const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
+  const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
+  return { names: values.map(([name]) => name), messages, reward: candidates.length === 1 ? candidates[0] : undefined };
 };
 
-/** Returns the options for the columns of a table, and a remark if the user must complete the options. */
+/** Returns the options for the columns of a table, and a remark about placeholders that the user must replace. */
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
@@ -128,9 +128,9 @@ const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasR
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
   const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
   const quoted = names.map((name) => formatCommandLine([name]));
-  const wanted = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
-  const remark = ` (first replace ${wanted}${where}; the columns are ${formatList(quoted)})`;
-  return { options, remark: wanted === undefined ? "" : remark };
+  const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
+  const remark = ` (first replace ${placeholders}${where}; the columns are ${formatList(quoted)})`;
+  return { options, remark: placeholders === undefined ? "" : remark };
 };
 
 /** Returns the advice for rows of no known format. @param hasReward true if an option names the reward */
@@ -147,6 +147,7 @@ const csvAdvice = (text: string, name: string) => {
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
+  // The values before the messages in the first row give the position of the column with the messages.
   const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
   const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
   const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
@@ -172,7 +173,7 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 /** Matches lines that begin neither like JSON nor like a value of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
-const textKind = (text: string) => {
+const findTextKind = (text: string) => {
   // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
@@ -186,6 +187,7 @@ const textKind = (text: string) => {
   return isProse ? "data that is not JSON" : undefined;
 };
 
+/** Bytes in which `isLikelyOwnFormat` searches. */
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. If all inputs do, rollcall loads no other formats. */

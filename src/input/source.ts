@@ -9,11 +9,11 @@ import { tryStat } from "./names.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Reads from `at` until `into` is full or the bytes end. Returns the number of read bytes. */
+  /** Reads from the offset `at` until `into` is full or the bytes end. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
-  lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
+  lastColumn?: Readonly<Record<"line" | "at" | "units", number>>;
 }
 
 export type Position = Readonly<Record<"start" | "line", number>>;
@@ -33,9 +33,7 @@ export interface Source {
 type FileLine = Readonly<{ file: string; line: number }>;
 
 /** A record before its conversion, without line ends. */
-export interface OriginRecord extends FileLine {
-  readonly bytes: Buffer;
-}
+export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
 /** The files that lines were converted or selected from. Numbers of lines start at 1. */
 export interface Origin {
@@ -43,7 +41,7 @@ export interface Origin {
   readonly files: readonly string[];
   /** True if records of several files can be grouped with `--group-by`. */
   readonly canRegroup?: boolean;
-  /** True if a line represents an invalid group, or records that could not be converted. Both are already reported. */
+  /** True if a line represents an invalid group, or records that cannot be converted. The fault is already reported. */
   isBroken(line: number): boolean;
   /** Returns the file and line of the first record of a line's group. */
   positionOf(line: number): FileLine;
@@ -81,14 +79,10 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 
-interface OpenFile {
-  readonly descriptor: number;
-  readonly name: string;
-  /** Bytes that are appended later are not part of the input. */
-  readonly size: number;
-}
+/** Bytes after `size` were appended later, so they are not part of the input. */
+type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
-/** Reads an open file, which the caller closes. Reading throws Failure `input-unreadable`. */
+/** Reads an open file, which the caller closes. `read` throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   read(into, at) {
@@ -104,8 +98,8 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Returns a function that closes a descriptor only once, because another file can then get its number. */
-export const createCloser = (descriptor: number): (() => Promise<void>) => {
+/** Returns a function that closes a descriptor only once, because another file can then get the descriptor's number. */
+export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
     if (isOpen) closeSync(descriptor);
@@ -113,7 +107,7 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Opens a file for each read, because descriptors are limited. @param head the first bytes, to read from memory */
+/** Opens a file for each read, because descriptors are limited. @param head the first bytes, which stay in memory */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
@@ -145,7 +139,7 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** A source was truncated, so it ends before a requested range ends. */
+/** A source was truncated, so a requested range is not complete. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;

@@ -9,7 +9,7 @@ import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, readPieces } from "./decompress.ts";
 import { decompressedTooLarge, spoolFailed } from "./failures.ts";
-import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
 /** Maximum bytes of a spool in memory, which rollcall uses if no folder is writable. */
@@ -49,33 +49,29 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
   }
 };
 
-async function* decodeChunks(
-  chunks: AsyncIterable<Uint8Array>,
-  { maxUnpackedBytes, takesContainers }: SpoolOptions,
-): AsyncGenerator<Uint8Array, void> {
+async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedBytes, takesContainers }: SpoolOptions) {
   const reader = readPieces(chunks);
   const head = await reader.read(sniffedBytes);
-  let size = 0;
-  const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
-    size = head.length;
+  let inputBytes = head.length;
+  const countChunks = async function* () {
     yield head;
     for await (const chunk of reader.rest()) {
-      size += chunk.length;
+      inputBytes += chunk.length;
       yield chunk;
     }
   };
   const decompress = findDecompressor(head);
   if (decompress === undefined) {
-    const canBeJson = head.length < sniffedBytes || sniff(head) === undefined;
-    if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countedChunks();
+    const canBeJson = head.length < sniffedBytes || findFormatError(head) === undefined;
+    if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countChunks();
     else yield head;
     return;
   }
-  let decompressed = 0;
-  for await (const chunk of decompress(countedChunks())) {
-    decompressed += chunk.length;
-    const limit = decompressionLimit(size, maxUnpackedBytes);
-    if (decompressed > limit) throw decompressedTooLarge(limit);
+  let outputBytes = 0;
+  for await (const chunk of decompress(countChunks())) {
+    outputBytes += chunk.length;
+    const limit = decompressionLimit(inputBytes, maxUnpackedBytes);
+    if (outputBytes > limit) throw decompressedTooLarge(limit);
     yield chunk;
   }
 }
@@ -100,7 +96,7 @@ const writeTo = promisify(write);
 
 const fileSpool = (descriptor: number, folder: string) => {
   let size = 0;
-  let writing: Promise<{ readonly bytesWritten: number }> | undefined;
+  let writing: Promise<{ bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
   const discard = async () => {
     // After an abort, a pending write could reach another file with the same descriptor.
@@ -118,7 +114,7 @@ const fileSpool = (descriptor: number, folder: string) => {
         size += bytesWritten;
       }
     },
-    /** Returns the bytes that were written. The caller closes them. */
+    /** Returns the bytes that were written, which the caller closes. */
     bytes: (): Bytes => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };

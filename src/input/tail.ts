@@ -13,7 +13,7 @@ const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
 
-/** Opens a regular file, whose lines are taken in order. The caller closes its source. @throws the system's errors */
+/** Opens a regular file, whose lines are taken in order. The caller closes `source`. @throws the system's errors */
 export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const opened = await file.stat({ bigint: true });
@@ -22,7 +22,7 @@ export const openTail = async (path: string, name: string) => {
   let position = 0;
   /** Checksums of the segments before `position`. */
   const checksums: number[] = [];
-  /** Index of the segment that the last comparison took in turn. */
+  /** Index of the segment that the last comparison chose in turn. */
   let lastCompared = 0;
   /** The file's size and times at the last comparison. */
   let comparedFacts = "";
@@ -30,7 +30,7 @@ export const openTail = async (path: string, name: string) => {
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** If the file's size or times changed, compares the first segment, the last, and another segment in turn. */
+  /** If the file's size or times changed, compares checksums of the first, the last, and another segment in turn. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
@@ -53,14 +53,14 @@ export const openTail = async (path: string, name: string) => {
       get size() {
         return wasRewritten ? 0 : position;
       },
-      // A rewritten file does not contain the taken lines any more.
+      // A rewritten file no longer contains the taken lines.
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // After `wasRewritten`, reads fail without a comparison, because the file then reads as empty.
+    // If `wasRewritten`, reads fail without a comparison, because the file reads as empty.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
-  /** Takes the next lines, which the caller has read. */
+  /** Adds the next lines, which the caller has read, to the taken lines. */
   const take = (lines: Uint8Array) => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
@@ -76,7 +76,7 @@ export const openTail = async (path: string, name: string) => {
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
     /** Returns the offset after the last complete line. */
-    async findCompleteEnd(): Promise<number> {
+    async findCompleteEnd() {
       const { size } = await file.stat();
       const from = Math.max(position, searchedEnd);
       for (let end = size; end > from; end -= searchBytes) {
@@ -89,20 +89,19 @@ export const openTail = async (path: string, name: string) => {
       return position;
     },
     /** Returns the number of bytes after the last taken line. */
-    countUnfinished: async (): Promise<number> => Math.max(0, (await file.stat()).size - position),
+    countUnfinished: async () => Math.max(0, (await file.stat()).size - position),
     /** Takes the lines before an offset. @throws ShrunkSourceError */
-    async skip(end: number): Promise<void> {
+    async skip(end: number) {
       while (position < end)
         take(await readRange(bytes, { start: position, length: Math.min(segmentBytes, end - position) }));
     },
-    /** True if the file was rewritten. It then reads as empty. */
-    async isRewritten(): Promise<boolean> {
+    /** True if the file was rewritten. Then `source` is empty. */
+    async isRewritten() {
       wasRewritten ||= !(await isUnchanged());
       return wasRewritten;
     },
-    /** True if another file is at the path now. */
+    // `leadsTo` is undefined while the path leads to no file.
     isMoved: () => leadsTo(path, opened) === false,
-    /** True if this file is at the path now. */
     isCurrent: () => leadsTo(path, opened) === true,
   };
 };

@@ -15,45 +15,48 @@ import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
-  { names, maxUnpackedBytes }: { readonly names: RegExp; readonly maxUnpackedBytes: number },
+  { names, maxUnpackedBytes }: { names: RegExp; maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const listed = await listMembers(bytes);
-  const members = typeof listed === "string" ? new Map<string, Member>() : listed;
+  const members = await listMembers(bytes);
+  if (typeof members === "string") {
+    const defect = { label: file, line: 1, start: 0, bytes: Buffer.alloc(0), wrong: members };
+    return {
+      batches: async function* () {
+        yield [defect];
+      },
+      reread: async () => defect,
+      positionOf: () => defect,
+    };
+  }
   const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const labelOf = (position: number) => {
-    const name = matching[position]?.[0];
-    return name === undefined ? file : `${file}!${name}`;
+  const toRecord = ([name, member]: readonly [string, Member]): RawRecord => {
+    const location = { label: `${file}!${name}`, member: name, line: 1, start: 0 };
+    const content = readContent(bytes, member);
+    if (typeof content !== "string") return { ...location, bytes: content };
+    return { ...location, bytes: Buffer.alloc(0), wrong: content };
   };
-  const recordAt = (position: number): RawRecord => {
-    const [name, member] = matching[position] ?? [];
-    const content = member === undefined ? listed : readContent(bytes, member);
-    const location = { label: labelOf(position), ...(name === undefined ? {} : { member: name }), line: 1, start: 0 };
-    if (Buffer.isBuffer(content)) return { ...location, bytes: content };
-    return { ...location, bytes: Buffer.alloc(0), wrong: String(content) };
-  };
-  const count = typeof listed === "string" ? 1 : matching.length;
   return {
     async *batches() {
-      for (let at = 0; at < count; at++) yield [recordAt(at)];
+      for (const entry of matching) yield [toRecord(entry)];
     },
-    reread: async (position) => (position < count ? recordAt(position) : undefined),
-    positionOf: (position) => ({ label: labelOf(position), line: 1 }),
+    reread: async (position) => matching[position] && toRecord(matching[position]),
+    positionOf: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
     readSibling: (name) => {
       const member = members.get(name);
-      const content = member === undefined || member.uncompressedSize > limit ? undefined : readContent(bytes, member);
-      return Buffer.isBuffer(content) ? content : undefined;
+      const content = member && member.uncompressedSize <= limit ? readContent(bytes, member) : undefined;
+      return typeof content === "string" ? undefined : content;
     },
   };
 };
 
 /** The facts of a member that stay in memory. yauzl's entries are too large for an archive of a million members. */
-type Member = Pick<
-  Entry,
-  "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
-> & { readonly offset: number };
+interface Member extends Pick<Entry, "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"> {
+  readonly isEncrypted: boolean;
+  readonly offset: number;
+}
 
 /** Returns the members by name, or the reason why the list cannot be read. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
@@ -65,9 +68,9 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | 
     for await (const entry of archive.eachEntry()) {
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
-      const { generalPurposeBitFlag, compressionMethod, compressedSize, uncompressedSize, crc32 } = entry;
-      const offset = entry.relativeOffsetOfLocalHeader;
-      members.set(name, { generalPurposeBitFlag, compressionMethod, compressedSize, uncompressedSize, crc32, offset });
+      const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
+      const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
+      members.set(name, { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset });
     }
     return members;
   } catch (thrown) {
@@ -104,8 +107,8 @@ const headerMagic = 0x04034b50;
 
 /** Returns the content of a member, or the reason why the member cannot be read. */
 const readContent = (bytes: Bytes, member: Member): Buffer | string => {
-  const { generalPurposeBitFlag, uncompressedSize, compressedSize, offset } = member;
-  if ((generalPurposeBitFlag & 1) === 1) return "it is encrypted";
+  const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
+  if (isEncrypted) return "it is encrypted";
   if (uncompressedSize > maxDocumentBytes) return documentTooLong;
   try {
     const header = readBytes(bytes, offset, headerBytes);

@@ -1,20 +1,20 @@
-/** Decompresses zstd in memory. If Node has a decoder, prefers it to fzstd, which takes twice as long. */
+/** Decompresses zstd in memory, with Node's decoder or, in older Node, with fzstd, which takes twice as long. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The message says why content cannot be decompressed. */
+/** Content that cannot be decompressed. The message says why. */
 export class UnreadableContent extends Error {}
 
-export const formatExcess = (length: number): string => `it decompresses to more than its declared ${length} bytes`;
+export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
-/** Maximum bytes of a window, as by default in zstd's decoder. */
+/** Maximum bytes of a window, as in zstd's decoder by default. */
 const maxWindow = 2 ** 27;
 
 /** Decompresses frames to at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
-export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
+export const unzstd = (compressed: Uint8Array, length: number) => {
   const pieces: Uint8Array[] = [];
   let left = length;
   const take = (piece: Uint8Array) => {
@@ -31,7 +31,7 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
 };
 
 /** Returns the frames with data. Checks all headers first, because decoders allocate the memory that headers claim. */
-const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
+const checkFrames = (compressed: Uint8Array, length: number) => {
   const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
   let claimed = 0;

@@ -17,7 +17,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Reads a row, with the match of a searched text. Matches stay in memory, because the page polls. */
+  /** Reads a row, with the match of a searched text. Keeps matches in memory, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -65,7 +65,7 @@ const sortValue = (facts: GroupFacts, key: SortKey): number => {
   return facts[key] ?? Number.NaN;
 };
 
-/** Compares numbers. NaN is last in both directions. */
+/** Compares two numbers. NaN is last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean): number => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
@@ -100,7 +100,7 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-/** Finds the first trajectory with a text, and the characters around the text; null if no trajectory has the text. */
+/** Finds the first trajectory with a text, and the characters around the text; null if there is none. */
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
@@ -117,7 +117,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
 };
 
 /** Decodes a part of a JSON string, which may begin or end within an escape, to one line. */
-const decodeEscapes = (part: string): string =>
+const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {
       if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));

@@ -1,4 +1,4 @@
-/** The answers of the server, or of an exported page. The server and the page are compiled with these types. */
+/** The answers of the server, or of an exported page. The server and the page share these types. */
 import type { Query, Range } from "./query.ts";
 
 export interface AnswerTypes {
@@ -17,7 +17,7 @@ export type Answers = {
 
 /** The input of the server, or the data of an exported page, from which `createAnswers` makes answers. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Number of groups of the input. An exported page can have fewer groups. */
+  /** Number of groups of the input. An exported page can contain fewer. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
@@ -86,11 +86,11 @@ export interface GroupRows {
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
-  /** The progress of a search from 0 to 1; null without a search. */
+  /** The progress of a search, from 0 to 1; null without a search. */
   readonly searched: { readonly share: number } | null;
 }
 
-/** Facts by which groups are sorted and filtered. A group that is invalid or not measured yet has no rewards. */
+/** Facts for sorting and filtering groups. A group that is invalid or not measured yet has no rewards. */
 export interface GroupFacts {
   /** Index in the input, from 0. */
   readonly group: number;
@@ -109,7 +109,7 @@ export interface GroupRow extends GroupFacts {
   readonly key: string | null;
   /** The start of the prompt on one line; empty without a prompt. */
   readonly prompt: string;
-  /** Null unless the group is from the local service. */
+  /** Null if the group is not from the local service. */
   readonly logged: LoggedGroup | null;
   readonly match?: SearchMatch | null;
 }
@@ -168,10 +168,10 @@ export interface GroupContent {
   readonly members: readonly TrajectorySummary[];
   /** The group's exceptions, formatted for reading. */
   readonly exceptions: readonly string[];
-  /** Number of first messages that are the same in all trajectories. */
+  /** Number of messages at the start that all trajectories share. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group, or reads the calls of the group; null for standard input and invalid groups. */
+  /** The command that logs the group, or reads the group's calls; null for an invalid group, or from stdin. */
   readonly command: string | null;
 }
 
@@ -179,7 +179,7 @@ export interface GroupDetail extends GroupRow, GroupContent {
   readonly of: number;
   /** The index of the group in the table; null if the filters do not select the group. */
   readonly at: number | null;
-  /** The previous and the next group; null if there is no such group. */
+  /** Indexes of the previous and the next group; null if there is none. */
   readonly before: number | null;
   readonly after: number | null;
 }

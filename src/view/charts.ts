@@ -14,7 +14,7 @@ export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** Counts rewards by value or in ranges of equal width, in ascending order. The outer ranges include the outliers. */
+/** Counts rewards by value or in ranges of equal width, in ascending order. The outer ranges include outliers. */
 const countRewards = (rewards: readonly number[], scale: RewardBounds): readonly RewardCount[] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
@@ -49,12 +49,12 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): r
     mean: [Math.max(means.least, from), Math.min(means.most, to)],
     spread: [spreads.least, Math.min(spreads.most, to / 2 - from / 2)],
   } as const;
-  const cellOf = (value: number, axis: "mean" | "spread"): number =>
+  const cellOf = (value: number, axis: keyof typeof cells) =>
     Math.min(cells[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cells[axis]));
   const dots = new Map<string, Dot>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Only zero-variance groups have hollow dots, so they share no dot with other groups.
+    // Zero-variance groups have hollow dots, so they share no dot with other groups.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {

@@ -73,13 +73,13 @@ const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   };
 };
 
-const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): number => {
+const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) => {
   if (others.length === 0) return 0;
   const end = first.findIndex((message, at) => others.some((other) => other[at] !== message));
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group, or reads the calls of a logged group; null if invalid or from stdin. */
+/** Returns the command that logs a group, or reads the group's calls; null for an invalid group, or from stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -88,7 +88,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // The user replaces the placeholder `my-model`, and if the input has no split, `train`.
+  // `my-model` is a placeholder. If the input has no split, `train` is a placeholder, too.
   const split = dataset.split ?? "train";
   const log = ["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter];
   // Without `--on-invalid skip`, other groups that are invalid would stop the command.
@@ -136,13 +136,13 @@ const parsePrompt = (list: table.JsonValue | undefined): string => {
   return first;
 };
 
-const joinText = (content: unknown): string => {
+const joinText = (content: unknown) => {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
 };
 
-const shorten = (text: string): string => {
+const shorten = (text: string) => {
   const start = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
   const line = [...start.trim()];
   if (line.length <= maxCharacters) return line.join("");

@@ -1,4 +1,4 @@
-/** The HTML document of the page, and the export of the page to one file, which has all data and makes no request. */
+/** The HTML document of the page, and the export of the page to one file, which makes no request. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -41,15 +41,14 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
+type ExportOptions = Readonly<{ at: number; safe: (json: string) => string; signal: AbortSignal }>;
+
 /** `at` is the time of the export, in milliseconds since 1970. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (
-  input: ViewInput,
-  { at, safe, signal }: { readonly at: number; readonly safe: (json: string) => string; readonly signal: AbortSignal },
-) => {
+export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
   const { dataset } = input;
   const { store, measure } = openSession(input);
   await measure(signal);
-  const block = (id: string, value: PageData | GroupData): string =>
+  const formatBlock = (id: string, value: PageData | GroupData) =>
     // Without `<`, no text can end the script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
@@ -63,7 +62,7 @@ export const exportPage = async (
     bytes += size;
     rows.push(await store.readRow(facts));
     const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
-    blocks.push(block(`group-${group}`, { content, trajectories }));
+    blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
   }
   const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
   const { groups, trajectories } = checkResult(dataset);
@@ -75,7 +74,7 @@ export const exportPage = async (
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
   return {
-    pieces: formatDocument(head, [block("data", data), ...blocks, `<script>${script}</script>`]),
+    pieces: formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { size }) => sum + size, 0) },
   };
@@ -87,9 +86,7 @@ const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
 /** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string): void => {
-  if (file === "" || file === "-") {
-    throw wrongValue("--html", file, "the name of a file, such as page.html");
-  }
+  if (file === "" || file === "-") throw wrongValue("--html", file, "the name of a file, such as page.html");
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
   if (stats === undefined || (stats.isFile() && writeUserFile(file, isPage))) return;

@@ -19,7 +19,7 @@ type ViewerOptions = Pick<Parameters<typeof listen>[0], "port" | "trace"> & { re
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL has the text and the expression of a search. A UTF-16 unit takes up to 3 bytes of UTF-8, each as `%XX`. */
+/** A URL has the text and the expression of a search. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
@@ -27,7 +27,8 @@ const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 /** Serves the page, which shows progress until the input is read. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
-  const [ending, opened] = [new AbortController(), new AbortController()];
+  const ending = new AbortController();
+  const opened = new AbortController();
   let progress: Progress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
@@ -95,7 +96,7 @@ const styleLink = '<link rel="stylesheet" href="page.css">';
 const scriptLink = '<script src="page.js" defer></script>';
 const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
 
-const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
+const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
 const createApp = (
   token: string,
@@ -122,7 +123,7 @@ const createApp = (
     }
     return await next();
   });
-  for (const name of answers) {
+  for (const name of answerNames) {
     app.get(`/api/${name}`, async ({ req }) => {
       const query = parseQuery(req.query("query") ?? "");
       if (query === undefined) return refuse(400, "invalid query");
@@ -139,17 +140,16 @@ const createApp = (
   return app;
 };
 
-/** True if a request opens the page in a tab, as the file of `openBrowser` does. */
-const isNewTab = (sent: IncomingHttpHeaders): boolean =>
+/** True for a request that opens the page in a tab, as from the file of `openBrowser`. */
+const isNewTab = (sent: IncomingHttpHeaders) =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 
-const respond = (body: string, type: string, status = 200): Response =>
+const respond = (body: string, type: string, status = 200) =>
   new Response(body, { status, headers: { ...headers, "Content-Type": type } });
 
-const refuse = (status: number, detail: string): Response =>
-  respond(JSON.stringify({ detail }), "application/json", status);
+const refuse = (status: number, detail: string) => respond(JSON.stringify({ detail }), "application/json", status);
 
-const refuseFailure = (thrown: unknown): Response => {
+const refuseFailure = (thrown: unknown) => {
   if (isFailure(thrown, "input-changed")) {
     return refuse(409, `${thrown.details.subject} changed since it was read; reload the page`);
   }

@@ -1,4 +1,4 @@
-/** The query in the page's URL, which selects the view. The server, or an exported page itself, answers the query. */
+/** The query in the page's URL, which selects the view. The server or an exported page answers the query. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
@@ -29,13 +29,13 @@ const Query = z.readonly(
     mean: range,
     spread: range,
     trainable: z.optional(z.boolean()),
-    /** Selects groups with a problem of this rule, or for `any`, with any problem. */
+    /** Selects groups with a problem of this rule, or of any rule if `any`. */
     rule: text,
     file: text,
     text,
     /** Selects groups with a trajectory that matches this CEL expression, as `--where` does. */
     where: text,
-    /** The rule whose problems are shown, or `any` for all rules. Independent of `rule`, which selects groups. */
+    /** The rule whose problems are shown, or `any`. Independent of `rule`, which selects groups. */
     problems: text,
     /** The number of the shown group, from 1. */
     group: ordinal,

@@ -76,7 +76,7 @@ interface MeasuredFacts extends GroupFacts {
   spread: number | null;
 }
 
-/** Shared, because the lists of 100,000 groups would take 20 MB. */
+/** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
 const createFacts = (dataset: grouping.Dataset, group: number): MeasuredFacts => ({
@@ -120,7 +120,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Finds the bounds of rewards without outliers, which are farther from the range `middle` than the range is wide. */
+/** Finds the bounds of rewards without outliers, which are farther from the range `middle` than its width. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
@@ -141,7 +141,7 @@ const maxSearches = 4;
 const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) => {
   const searches = new Map<string, Search>();
   return {
-    /** Returns the matches so far. The first call for a query starts the search. @throws as `GroupStore.search` */
+    /** Returns the matches so far. The first call for a query starts a search. @throws as `GroupStore.search` */
     async search({ text, where }: grouping.SearchQuery) {
       if (text === undefined && where === undefined) return { has: () => true, searched: null };
       if (where !== undefined) await grouping.checkFilter(where);

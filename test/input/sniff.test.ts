@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Problems } from "../../src/check/rules/problems.ts";
-import { sniff } from "../../src/input/index.ts";
+import { findFormatError } from "../../src/input/index.ts";
 
 const foundIn = (head: string | Uint8Array) => {
-  const found = sniff(Buffer.from(head));
+  const found = findFormatError(Buffer.from(head));
   if (found === undefined) return undefined;
   return found.rule === "utf-16" ? found.data.encoding : found.data.kind;
 };
@@ -63,7 +63,7 @@ describe("the first bytes of a file", () => {
       ["https://a.example/x.csv?token=1", "rows.csv", "rows.groups.jsonl"],
     ]) {
       const instead = expect.stringContaining(`< ${word}${end} --out ${out}`);
-      expect(sniff(Buffer.from(header), name)?.data).toMatchObject({ instead });
+      expect(findFormatError(Buffer.from(header), name)?.data).toMatchObject({ instead });
     }
   });
 
@@ -72,7 +72,7 @@ describe("the first bytes of a file", () => {
     ["id,score\n", "MESSAGES_COLUMN"],
   ])("of CSV say which words of the command are not columns of %j", (header, words) => {
     const instead = expect.stringMatching(`first replace ${words} near the end of the command; the columns are id, `);
-    expect(sniff(Buffer.from(header))?.data).toMatchObject({ instead });
+    expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
   });
 
   it.each([
@@ -80,7 +80,7 @@ describe("the first bytes of a file", () => {
     ["id\tmessages\treward\n", "delimiter='\\t'"],
   ])("of a table give a command that reads its separator: %j", (header, delimiter) => {
     const instead = expect.stringContaining(`csv.DictReader(sys.stdin, ${delimiter})`);
-    expect(sniff(Buffer.from(header))?.data).toMatchObject({ instead });
+    expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
   });
 
   it.each([
@@ -89,7 +89,7 @@ describe("the first bytes of a file", () => {
     ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > utf-8.jsonl"],
     ["-", "iconv -f UTF-16LE -t UTF-8"],
   ])("of UTF-16 give the command that converts %s", (name, command) => {
-    const found = sniff(marked(0xff, 0xfe), name);
+    const found = findFormatError(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);
     expect(problems.sorted()).toMatchObject([{ rule: "utf-16", advice: `convert it: \`${command}\`` }]);

@@ -69,7 +69,7 @@ export const openFollowedFiles = (
   const requireText = (head: Buffer): void => {
     if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
-    const sniffed = inputs.sniff(head, file);
+    const sniffed = inputs.findFormatError(head, file);
     if (sniffed === undefined) return;
     sniffed.report(problems, file);
     throw grouping.invalidInput(problems);

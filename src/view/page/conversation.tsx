@@ -32,7 +32,7 @@ const parseTrajectory = (json = "") => {
   };
 };
 
-/** Number of lines that are shown at first, of system prompts, tool results and other texts. */
+/** Number of lines that are shown at first. */
 const maxLines = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
@@ -137,7 +137,7 @@ export const summarizeTurn = ({ parts }: Turn): string => {
   return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
 };
 
-/** Assumes that the result of a call is an error if it begins with one of these words, or has one of these keys. */
+/** Assumed: the result of a call is an error if it begins with one of these words, or has one of these keys. */
 const isError = (parts: readonly Part[] = []): boolean => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;

@@ -48,7 +48,7 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The rows of the last table with rows. A table without rows has the same columns, so that nothing moves. */
+/** The rows of the last table that had rows. A table without rows has the same columns, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
@@ -97,7 +97,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
-  /** The page of the displayed rows. When the answer comes, this number changes, and the rows become new elements. */
+  /** The page of the displayed rows. The number changes with the answer, and the rows become new elements. */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
   const go = (by: 1 | -1) => () => {

@@ -7,11 +7,11 @@ import { allGroups, formatQuery, parentQuery, selectView } from "../query.ts";
 import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { KeyHelp, returnToPlace, useKeys } from "./navigation.tsx";
+import { KeyHelp, restorePosition, useKeys } from "./navigation.tsx";
 import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
-import { serverEnded, storeToken, useAnswer } from "./use-answer.ts";
+import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
 
 const isRead = ({ progress }: PageState): boolean => progress.phase === "read";
 
@@ -20,8 +20,8 @@ const App = () => {
   const view = selectView(query);
   const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [hasEnded, setEnded] = useState(false);
-  const trouble = hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error;
-  useEffect(() => addEventListener(serverEnded, () => setEnded(true)), []);
+  const fault = hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error;
+  useEffect(() => addEventListener(serverEndedEvent, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMarkdownOn, setMarkdownOn] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
@@ -39,7 +39,7 @@ const App = () => {
   useLayoutEffect(() => {
     document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
-    return main.current ? returnToPlace(main.current) : undefined;
+    return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
     // The link of a filter disappears with the filter, and the body then has the focus.
@@ -51,19 +51,19 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {trouble === undefined && <ReadingProgress state={state} />}
+        {fault === undefined && <ReadingProgress state={state} />}
         <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
       {isHelpOpen && <KeyHelp />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
-        {trouble !== undefined && (
+        {fault !== undefined && (
           <p role="alert" class="trouble">
-            {trouble}
+            {fault}
           </p>
         )}
-        {trouble === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {fault === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
           <PageProvider value={{ query, scale: state.summary.reward.scale, isMarkdownOn, toggleMarkdown }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
@@ -86,7 +86,7 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
     measuring: `measuring, ${formatCount(done)} of ${formatCount(of)} groups`,
     read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
   }[phase];
-  // The text is not a status while numbers change, because a screen reader would read out each change.
+  // While numbers change, the text is not a status, because a screen reader would read out each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {text}

@@ -1,4 +1,4 @@
-/** Navigation in the page: keys, the bar of a group or trajectory, and the places to which the reader returns. */
+/** Navigation in the page: keys, the bar of a group or trajectory, and the positions to which the reader returns. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
@@ -76,18 +76,18 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
 /** The name of the pressed button, which gets the focus again in the next bar. */
-let pressed: string | undefined;
+let pressedButton: string | undefined;
 
 /** The bar of a group or a trajectory, which stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
   const show = (query: Query | undefined, button?: string) => () => {
-    pressed = button;
+    pressedButton = button;
     if (query !== undefined) replaceQuery(query);
   };
   useKeys({ p: show(before), n: show(after) });
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    bar.current?.querySelector<HTMLElement>(`[name="${pressed}"]`)?.focus({ preventScroll: true });
+    bar.current?.querySelector<HTMLElement>(`[name="${pressedButton}"]`)?.focus({ preventScroll: true });
     document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
   }, []);
   return (
@@ -105,15 +105,15 @@ export const NavigationBar = ({ children, before, after }: Readonly<NavigationBa
   );
 };
 
-/** The place where the reader left a view: the scroll positions of the page and the table, and the focused link. */
-type Place = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
+/** Where the reader left a view: the scroll positions of the page and the table, and the nth link to `href`. */
+type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
-const places = new Map<string, Place>();
-let shown = parseHash(location.hash);
-let left = shown;
+const positions = new Map<string, ViewPosition>();
+let shownQuery = parseHash(location.hash);
+let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
 
-/** All pages of a table share one place. */
+/** All pages of a table share one position. */
 const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
@@ -121,20 +121,22 @@ const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`ma
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
-  places.set(keyOf(shown), { top: scrollY, rowsTop: document.querySelector(".rows")?.scrollTop ?? 0, href, nth });
-  [left, shown] = [shown, parseHash(location.hash)];
+  const rowsTop = document.querySelector(".rows")?.scrollTop ?? 0;
+  positions.set(keyOf(shownQuery), { top: scrollY, rowsTop, href, nth });
+  [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
-/** Returns where the reader left a view. After a return from a group to the table, its last shown group is focused. */
-const findPlace = (query: Query): Place | undefined => {
-  const place = places.get(keyOf(query));
-  const isFromGroup = selectView(query) === "groups" && left.group !== undefined;
-  return place && isFromGroup ? { ...place, href: linkTo({ ...left, trajectory: undefined }), nth: 0 } : place;
+/** Returns where the reader left a view. After a group, the link of the table to this group gets the focus. */
+const findPosition = (query: Query): ViewPosition | undefined => {
+  const position = positions.get(keyOf(query));
+  const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
+  if (position === undefined || !isFromGroup) return position;
+  return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores the place of a view during drawing, until the reader moves. Returns a function that stops restoring. */
-export const returnToPlace = (main: HTMLElement): (() => void) => {
-  const { top, rowsTop, href, nth } = findPlace(shown) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
+/** Restores the position of a view during drawing, until the reader moves. Returns a function that stops restoring. */
+export const restorePosition = (main: HTMLElement) => {
+  const { top, rowsTop, href, nth } = findPosition(shownQuery) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
   const observer = new ResizeObserver(() => move());
   const end = () => observer.disconnect();
   const move = () => {
@@ -147,6 +149,6 @@ export const returnToPlace = (main: HTMLElement): (() => void) => {
   };
   for (const element of [main, ...main.querySelectorAll("tbody")]) observer.observe(element);
   move();
-  for (const own of ["wheel", "keydown", "pointerdown"]) addEventListener(own, end, { once: true });
+  for (const input of ["wheel", "keydown", "pointerdown"]) addEventListener(input, end, { once: true });
   return end;
 };

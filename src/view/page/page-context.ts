@@ -1,4 +1,4 @@
-/** The query in the page's URL, and the state that all parts of the page use. */
+/** The query in the page's URL, and the state that the parts of the page share. */
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { RewardBounds } from "../answers.ts";

@@ -34,11 +34,11 @@ export const ProblemsView = () => {
   const targetOf = ({ group, trajectory }: Finding) =>
     link({ group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 });
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const ofRules = counts
+  const rules = counts
     .toSorted((a, b) => a.severity.localeCompare(b.severity))
-    .map((each) => ({
-      ...each,
-      own: findings.filter((one) => one.rule === each.rule && one.severity === each.severity),
+    .map((ofRule) => ({
+      ...ofRule,
+      listed: findings.filter((finding) => finding.rule === ofRule.rule && finding.severity === ofRule.severity),
     }));
   return (
     <section>
@@ -47,15 +47,15 @@ export const ProblemsView = () => {
         {rule !== "any" && <a href={link({ problems: "any" })}>all rules</a>}
       </div>
       <h1>{rule === "any" ? counted(total, "problem") : `problems of the rule ${rule}`}</h1>
-      {ofRules.map(({ rule: name, severity, count, own }) => (
+      {rules.map(({ rule: name, severity, count, listed }) => (
         <div key={`${severity} ${name}`} class={`problem ${severity}`}>
           <h2>
             <i>{severity}</i> {name} <span class="quiet">{formatCount(count)}</span>
           </h2>
-          {[...new Set(own.map(({ advice }) => advice))].map((advice) => [
+          {[...new Set(listed.map(({ advice }) => advice))].map((advice) => [
             <p class="advice">{advice}</p>,
             <ul>
-              {own
+              {listed
                 .filter((finding) => finding.advice === advice)
                 .map((finding, at) => (
                   <li key={at} title={formatPlace(finding)}>
@@ -65,9 +65,9 @@ export const ProblemsView = () => {
                 ))}
             </ul>,
           ])}
-          {count > own.length && (
+          {count > listed.length && (
             <p class="quiet">
-              {formatCount(count - own.length)} more{" "}
+              {formatCount(count - listed.length)} more{" "}
               {rule === "any" ? <a href={link({ problems: name })}>of this rule</a> : "are not listed"}
             </p>
           )}

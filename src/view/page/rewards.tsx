@@ -3,7 +3,7 @@ import { relativePosition } from "../answer-queries.ts";
 import { formatMeasure } from "./format.ts";
 import { usePage } from "./page-context.ts";
 
-/** The style of a reward is a share of the scale, from which the style sheet makes the color and the height. */
+/** Styles a reward by its share of the scale, from which the style sheet makes the color and the height. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });

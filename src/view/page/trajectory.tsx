@@ -46,8 +46,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const isUnlisted = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
-  const [tinted, setTinted] = useState(true);
-  const isTinted = tinted && !isMarkdownOn;
+  const [isTintOn, setTint] = useState(true);
+  const isTinted = isTintOn && !isMarkdownOn;
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const toggleRaw = () => setRaw(!isRaw);
@@ -114,7 +114,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
             </button>
             <CopyButton text={json} name="the JSON" />
             {turns.some((turn) => tokensOf(turn).length > 0) && (
-              <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTinted(!tinted)}>
+              <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTint(!isTintOn)}>
                 tint by log probability (stronger: less likely)
               </button>
             )}

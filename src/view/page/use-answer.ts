@@ -37,7 +37,7 @@ const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSO
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if a token was moved. */
+/** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if the URL had one. */
 export const storeToken = (): boolean => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
@@ -57,7 +57,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
   const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
-    if (!signal.aborted) dispatchEvent(new Event(serverEnded));
+    if (!signal.aborted) dispatchEvent(new Event(serverEndedEvent));
     throw new Error("");
   });
   if (!response.ok) {
@@ -69,7 +69,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
   return value;
 };
 
-export const serverEnded = "rollcall-server-ended";
+export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
@@ -78,8 +78,8 @@ const lastAnswers: { readonly [Of in Name]?: KeyedAnswer<Of> } = {};
 type KeyedAnswer<Of extends Name> = { readonly key: string; readonly value: AnswerTypes[Of] };
 
 /**
- * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. `latest` is the
- * previous answer until the new answer comes. `error` is empty if the server has ended, because the page reports this.
+ * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. Until the new answer
+ * comes, `latest` is the previous answer. If the server has ended, `error` is empty, because the page reports this.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
