@@ -22,7 +22,6 @@ export const colonNext: u32 = 2;
 export const commaNext: u32 = 3;
 export const endNext: u32 = 4;
 
-/** The kind of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 

@@ -107,11 +107,12 @@ export function readLines(length: usize): u32 {
 
 /** Replaces the nodes of a text that is not JSON by two nodes for its fault. Returns false if there is no memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
-  tableEnd = root;
-  if (!ensureMemory(root + 2 * nodeBytes)) return false;
-  newNode(start);
-  const second = newNode(faultAt);
-  putNode(root, 0, wordCount(), fault);
+  const second = root + nodeBytes;
+  tableEnd = second + nodeBytes;
+  if (!ensureMemory(tableEnd)) return false;
+  store<u32>(root, u32(start - input()));
+  putNode(root, 0, u32((tableEnd - table) >> 2), fault);
+  store<u32>(second, u32(faultAt - input()));
   putNode(second, u32(end - input()), 0, 0);
   return true;
 }
@@ -322,17 +323,6 @@ function textShapeOf(node: usize): u32 {
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
-}
-
-function wordCount(): u32 {
-  return u32((tableEnd - table) >> 2);
-}
-
-function newNode(at: usize): usize {
-  const node = tableEnd;
-  store<u32>(node, u32(at - input()));
-  tableEnd = node + nodeBytes;
-  return node;
 }
 
 function putNode(node: usize, end: u32, after: u32, detail: u32): void {
