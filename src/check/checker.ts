@@ -19,10 +19,10 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from ".
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
-/** A table of JSON values, and the byte offset at which the text of the table starts in the source. */
 export interface Block {
   readonly table: JsonTable;
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
+  /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly places: Pick<PositionCounter, "mark" | "locate">;
 }
@@ -70,7 +70,7 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** `trajectories` is the size of a group. `facts` has the facts of each trajectory; undefined for an invalid part. */
+/** `trajectories` is the size of a group. `facts` is undefined for an invalid part. */
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
 const emptyBuffer = Buffer.alloc(0);
@@ -106,8 +106,8 @@ export class Checker {
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
-    const start = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
-    const value = start && json.readRoot(start);
+    const closed = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
+    const value = closed && json.readRoot(closed);
     const key = value && this.#readGroupKey(value, () => undefined);
     this.#addPart(block.table, span, { kind: key === undefined ? "unreadable" : "trajectory" });
     if (key !== undefined) this.result.parts.setKey(key);
@@ -155,9 +155,9 @@ export class Checker {
 
   #addRequest({ table, node }: CheckedValue, split: string | undefined): void {
     const members = mapMembers(table, node);
-    const own = Array.from(members).filter(([name]) => name !== "trajectory_groups" && name !== "split");
+    const others = Array.from(members).filter(([name]) => !requestKeys.some((key) => key === name));
     const toKey = (value: number) => ({ name: jsonOf(table, value - nodeSize), value: jsonOf(table, value) });
-    const keys = new Map(own.map(([name, value]) => [name, toKey(value)]));
+    const keys = new Map(others.map(([name, value]) => [name, toKey(value)]));
     this.result.requests.add({ split, keys }, (key) => {
       const value = key === undefined ? node : members.get(key);
       return this.#locate(value ?? node, value === undefined ? ["split"] : []);
@@ -168,12 +168,16 @@ export class Checker {
     this.#startValue(value);
     const { table, node } = value;
     const { shape, check } = groupType;
-    const isObject = kindAt(table, node) === Kind.object;
-    if (!isObject) reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
-    else check(table, node, this.#report);
-    const list = isObject ? shape.at(table, shape.slots.trajectories) : 0;
-    const exceptions = isObject ? countElements(table, shape.at(table, shape.slots.exceptions)) : 0;
-    if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
+    if (kindAt(table, node) !== Kind.object) {
+      reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
+      this.#reportSecrets();
+      this.#addPart(table, json.spanOf(value), { kind: "group" });
+      return;
+    }
+    check(table, node, this.#report);
+    const list = shape.at(table, shape.slots.trajectories);
+    const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
+    if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const facts = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : undefined;
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     const { least, most } = findBounds(facts?.map(({ version }) => version) ?? []);
@@ -186,7 +190,7 @@ export class Checker {
     this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
-  /** Returns the facts of a list of trajectories; undefined if a value has a wrong type or is missing. */
+  /** Returns undefined if a value has a wrong type or is missing. */
   #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
     let count = 0;

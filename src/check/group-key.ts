@@ -9,10 +9,12 @@ import type { Report } from "./types.ts";
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
-/** Maximum objects of a trajectory that are searched for group keys. */
-const maxObjects = 16;
+const maxSearchedObjects = 16;
 
-const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+const readKeyValue = (trajectory: unknown, name: string): unknown =>
+  toKeyPaths(name)
+    .map((path) => getValue(trajectory, path))
+    .find((value) => value !== undefined && value !== null);
 
 /** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
 export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
@@ -21,11 +23,10 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
   const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
     inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
   );
-  return ["", ...new Set(holders.slice(0, maxObjects))].flatMap((holder) =>
+  return ["", ...new Set(holders.slice(0, maxSearchedObjects))].flatMap((holder) =>
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
-      const values = toKeyPaths(name).map((path) => getValue(value, path));
-      const keyValue = values.find(isPresent);
+      const keyValue = readKeyValue(value, name);
       return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
     }),
   );
@@ -33,9 +34,8 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
 
 /** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
-  const values = groupBy === undefined ? [] : toKeyPaths(groupBy).map((path) => getValue(trajectory, path));
+  const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const value = values.find(isPresent);
   const json = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
   return json?.startsWith('"') === true ? String(JSON.parse(json)) : json;
 };

@@ -13,7 +13,7 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
+const trajectoryKeys = ["messages_and_choices", "messages"];
 
 const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
@@ -45,7 +45,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${schemaHint}`;
 };
 
-/** True if an object at the position of a trajectory is not a trajectory, so its missing reward is not reported. */
+/** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
@@ -120,7 +120,6 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
 };
 
-/** @param isElement true if the value is an element of a list */
 export const hintForWrongType = (
   found: unknown,
   { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },

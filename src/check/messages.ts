@@ -14,9 +14,8 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each call: its node, the node of its id, and the node of the tool's name. The last two are 0 if
-  // the id or name is empty or not a string. Three numbers for each result: twice the node of its id (the second time 0
-  // if the id is not a string), and -1.
+  // Three numbers for each event. A call has the nodes of the call, its id and its tool's name. A result has 0, the
+  // node of its id, and `resultMark`. An id or name that is not a string, or is empty in a call, has the node 0.
   events: [0],
   /** The used length of `events`. The list keeps its memory for the next trajectory. */
   eventCount: 0,
@@ -25,7 +24,7 @@ export const newMessageFacts = () => ({
 });
 
 type MessageFacts = ReturnType<typeof newMessageFacts>;
-type MessageCheck = (table: JsonTable, message: number, report: Report) => void;
+type ProblemReporter = (table: JsonTable, message: number, report: Report) => void;
 
 const roleNames = [...roles];
 const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
@@ -34,21 +33,19 @@ const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, table, object) => {
     const roleNode = kinds.role === Kind.string ? json.findMemberNode(table, object, "role") : undefined;
-    const role = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(table, roleNode));
-    /** The checks that the message fails. Each check reports its problem. */
-    const failedChecks: MessageCheck[] = [];
-    if (role < 0) failedChecks.push(reportRole);
+    const roleIndex = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(table, roleNode));
+    const reporters: ProblemReporter[] = [];
+    if (roleIndex < 0) reporters.push(reportRole);
     const fits = (kind: number, accepted: number): boolean => (kind & (absentOrNull | accepted)) !== 0;
-    if (!fits(kinds.content, Kind.string | Kind.array)) failedChecks.push(reportType("content-type", slots.content));
-    if (role === tool && kinds.tool_call_id !== Kind.string) failedChecks.push(reportMissingId);
-    if (!fits(kinds.tool_calls, Kind.array)) failedChecks.push(reportType("tool-calls-type", slots.tool_calls));
+    if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
+    if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
+    if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
-      /** Index in `roleNames`; -1 for an unknown role. */
-      role,
-      calls: kinds.tool_calls,
-      failedChecks,
+      roleIndex,
+      callsKind: kinds.tool_calls,
+      reporters,
     };
   },
 );
@@ -74,19 +71,19 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     const { isChoice, hasLogprobs } = shape;
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     if (isChoice) shape = messageShape.read(table, message);
-    const { role, calls, failedChecks } = shape;
-    for (let at = 0; at < failedChecks.length; at++) failedChecks[at]?.(table, message, report);
+    const { roleIndex, callsKind, reporters } = shape;
+    for (let at = 0; at < reporters.length; at++) reporters[at]?.(table, message, report);
     // In a choice, `tool_calls` is often null.
-    if (calls === Kind.null && !isChoice)
+    if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (isChoice) facts.choices++;
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
-    if (role === assistant) facts.hasAssistantTurn = true;
-    if (role === tool) {
-      const id = messageShape.at(table, slots.tool_call_id);
-      addEvent(facts, id, kindOf(table, id) === Kind.string ? id : 0, resultMark);
+    if (roleIndex === assistant) facts.hasAssistantTurn = true;
+    if (roleIndex === tool) {
+      const idNode = messageShape.at(table, slots.tool_call_id);
+      addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? idNode : 0, resultMark);
     }
-    if (calls !== Kind.array) continue;
+    if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) facts.lastCallsIndex = facts.eventCount;
     addCalls(table, messageShape.at(table, slots.tool_calls), facts);
   }
@@ -94,37 +91,32 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
-const reportRole: MessageCheck = (table, message, report) => {
+const reportRole: ProblemReporter = (table, message, report) => {
   const node = messageShape.at(table, slots.role);
-  if (node === 0) {
-    report("missing-role", { instead: () => hintForMissingRole(json.parseNode(table, message)) }, message);
-    return;
-  }
+  if (node === 0)
+    return report("missing-role", { instead: () => hintForMissingRole(json.parseNode(table, message)) }, message);
   const found = kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
   const role = found === undefined ? describeValue(table, node) : shortName(found);
   report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
 };
 
 const reportType =
-  (rule: "content-type" | "tool-calls-type", slot: number): MessageCheck =>
+  (rule: "content-type" | "tool-calls-type", slot: number): ProblemReporter =>
   (table, _, report) => {
     const value = messageShape.at(table, slot);
     report(rule, { found: describeValue(table, value) }, value);
   };
 
-const reportMissingId: MessageCheck = (_, message, report) => report("missing-tool-call-id", undefined, message);
+const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
-/** How many numbers an event has in `events`. */
 const eventSize = 3;
-
-/** The third number of a result. */
 const resultMark = -1;
 
-const addEvent = (facts: MessageFacts, node: number, id: number, name: number): void => {
+const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: number): void => {
   const { events, eventCount } = facts;
-  events[eventCount] = node;
-  events[eventCount + 1] = id;
-  events[eventCount + 2] = name;
+  events[eventCount] = call;
+  events[eventCount + 1] = idNode;
+  events[eventCount + 2] = nameNode;
   facts.eventCount += eventSize;
 };
 
@@ -132,19 +124,26 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts): void => 
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
-    const call = callShape.read(table, node);
-    const id = call.id === Kind.string ? nonEmptyNode(table, callShape.at(table, 1)) : 0;
-    let name = 0;
-    if (call.function === Kind.object) {
-      const called = functionShape.read(table, callShape.at(table, 2));
-      if (called.name === Kind.string) name = nonEmptyNode(table, functionShape.at(table, 1));
+    const kinds = callShape.read(table, node);
+    const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, 1)) : 0;
+    let nameNode = 0;
+    if (kinds.function === Kind.object) {
+      const { name } = functionShape.read(table, callShape.at(table, 2));
+      if (name === Kind.string) nameNode = nonEmptyNode(table, functionShape.at(table, 1));
     }
-    if (name > 0) facts.callsTools = true;
-    addEvent(facts, node, id, name);
+    if (nameNode > 0) facts.callsTools = true;
+    addEvent(facts, node, idNode, nameNode);
   }
 };
 
+/** Returns the node of a string; 0 for an empty string. */
 const nonEmptyNode = (table: JsonTable, node: number): number => (json.detailOf(table, node) > 0 ? node : 0);
+
+/** Returns the name of the tool that the event at an index calls; undefined for a call without a name or a result. */
+const readToolName = (table: JsonTable, events: readonly number[], at: number): string | undefined => {
+  const nameNode = events[at + 2] ?? 0;
+  return nameNode > 0 ? json.readString(table, nameNode) : undefined;
+};
 
 /** With more offered tools, no tool is suggested, because a suggestion compares all names. */
 const maxComparedTools = 200;
@@ -156,27 +155,28 @@ export const inspectCalls = (
   offered: ReadonlySet<string> | undefined,
   report: Report,
 ): void => {
-  const { events, eventCount, lastCallsIndex: last } = facts;
+  const { events, eventCount, lastCallsIndex } = facts;
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
-    const node = events[at + 2] ?? 0;
-    const name = node > 0 ? json.readString(table, node) : undefined;
+    const name = readToolName(table, events, at);
     if (name === undefined || offered.has(name)) continue;
     const suggestion = () =>
       offered.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), offered);
-    report("undeclared-tool", { name: shortName(name), suggestion }, node);
+    report("undeclared-tool", { name: shortName(name), suggestion }, events[at + 2] ?? 0);
   }
-  if (last === eventCount && areAllAnswered(table, facts)) return;
-  const { waiting, answered } = matchCalls(table, events, last);
+  if (lastCallsIndex === eventCount && areAllAnswered(table, facts)) return;
+  const { waiting, answeredTools } = matchCalls(table, events, lastCallsIndex);
   for (const at of waiting) {
-    const name = events[at + 2] ?? 0;
-    const data = { name: () => (name > 0 ? shortName(json.readString(table, name)) : undefined) };
-    report("missing-tool-result", data, events[at] ?? 0);
+    const name = () => {
+      const whole = readToolName(table, events, at);
+      return whole && shortName(whole);
+    };
+    report("missing-tool-result", { name }, events[at] ?? 0);
   }
   // Calls in the last message may lack results, unless earlier calls of the same tool have results.
-  for (let at = last; at < eventCount; at += eventSize) {
-    const called = events[at + 2] ?? 0;
-    const name = called > 0 && answered.size > 0 ? json.readString(table, called) : "";
-    if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, events[at] ?? 0);
+  for (let at = lastCallsIndex; at < eventCount; at += eventSize) {
+    const name = answeredTools.size > 0 ? readToolName(table, events, at) : undefined;
+    if (name !== undefined && answeredTools.has(name))
+      report("trailing-tool-call", { name: shortName(name) }, events[at] ?? 0);
   }
 };
 
@@ -187,8 +187,8 @@ const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts):
     // A call without an id cannot have a result.
     while (oldest < at && (events[oldest + 2] === resultMark || events[oldest + 1] === 0)) oldest += eventSize;
     if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
-    const id = events[at + 1] ?? 0;
-    if (id > 0 && !haveSameSpelling(table, events[oldest + 1] ?? 0, id)) return false;
+    const idNode = events[at + 1] ?? 0;
+    if (idNode > 0 && !haveSameSpelling(table, events[oldest + 1] ?? 0, idNode)) return false;
     oldest += eventSize;
   }
   return oldest === eventCount;
@@ -206,21 +206,21 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number): boolean => {
 /** Matches calls with results by id. A result without an id, which another rule reports, answers the oldest call. */
 const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
-  const answered = new Set<string>();
+  const answeredTools = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
-    const id = events[at + 1] ?? 0;
-    const idText = id > 0 ? json.readString(table, id) : undefined;
+    const idNode = events[at + 1] ?? 0;
+    const id = idNode > 0 ? json.readString(table, idNode) : undefined;
     if (events[at + 2] !== resultMark) {
-      if (idText !== undefined && waiting.get(idText)?.push(at) === undefined) waiting.set(idText, [at]);
+      if (id !== undefined && waiting.get(id)?.push(at) === undefined) waiting.set(id, [at]);
       continue;
     }
-    const key = idText ?? waiting.keys().next().value ?? "";
+    const key = id ?? waiting.keys().next().value ?? "";
     const calls = waiting.get(key) ?? [];
-    for (const call of idText === undefined ? calls.splice(0, 1) : calls.splice(0)) {
-      const called = events[call + 2] ?? 0;
-      if (called > 0) answered.add(json.readString(table, called));
+    for (const call of id === undefined ? calls.splice(0, 1) : calls.splice(0)) {
+      const name = readToolName(table, events, call);
+      if (name !== undefined) answeredTools.add(name);
     }
     if (calls.length === 0) waiting.delete(key);
   }
-  return { waiting: [...waiting.values()].flat(), answered };
+  return { waiting: [...waiting.values()].flat(), answeredTools };
 };

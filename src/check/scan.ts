@@ -20,7 +20,7 @@ interface ScannedText extends Span {
 }
 
 export class Scan {
-  readonly found: ScanResult;
+  readonly result: ScanResult;
   readonly #source: input.Source;
   readonly #options: ScanOptions;
   readonly #checker: Checker;
@@ -28,7 +28,7 @@ export class Scan {
   #isDocument = false;
 
   constructor(source: input.Source, options: ScanOptions) {
-    this.found = options.result;
+    this.result = options.result;
     this.#source = source;
     this.#options = options;
     this.#checker = new Checker(source.name, options);
@@ -78,10 +78,7 @@ export class Scan {
     // A source with an `origin` was converted or selected. The conversion or selection has reported its broken records.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
-    if (node !== undefined && !isBroken && !isUnclean) {
-      this.#checker.check(block, node);
-      return;
-    }
+    if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
     let faultAt = 0;
     if (!isBroken && isUnclean) {
       faultAt = findInvalidByte(bytes);
@@ -97,24 +94,23 @@ export class Scan {
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
-  /** Scans a document, or a line that is longer than a block. */
-  async #scanLong({ start, end, last }: input.LongText): Promise<void> {
+  async #scanLong(frame: input.LongText): Promise<void> {
+    const { start, end } = frame;
     const text = { start, end, line: this.#line };
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
-    if (end - start <= maxTextBytes) return await this.#scanWhole({ start, end, last });
+    if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
-    else this.found.problems.report("document-too-long", undefined, { file: this.#source.name });
+    else this.result.problems.report("document-too-long", undefined, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, last }: Omit<input.LongText, "kind">): Promise<void> {
+  async #scanWhole({ start, end, last }: input.LongText): Promise<void> {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
     const bom = bomLength(buffer);
-    const length = trimmedEnd(buffer, buffer.length);
-    const content = buffer.subarray(bom, length);
+    const content = buffer.subarray(bom, trimmedEnd(buffer, buffer.length));
     const span = { start: skipWhite(content, 0), end: content.length };
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
@@ -129,8 +125,8 @@ export class Scan {
 
   #reporterAt(block: Block, at: number): Reporter {
     const { name: file } = this.#source;
-    return (rule, data) =>
-      this.found.problems.report(rule, data, () => ({ file, ...block.places.locate(at), path: [] }));
+    const { problems } = this.result;
+    return (rule, data) => problems.report(rule, data, () => ({ file, ...block.places.locate(at), path: [] }));
   }
 }
 
@@ -165,7 +161,6 @@ type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => voi
 
 const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
-  /** The word at the fault, with a sign such as in `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
   if (fault === "more") {

@@ -56,11 +56,11 @@ const versionField = (field: string) => {
 };
 
 const checkStartTime: Check = (table, node, report) => {
-  const start = json.readString(table, node);
-  const fits = isDateTime(start);
-  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
+  const time = json.readString(table, node);
+  const fits = isDateTime(time);
+  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(time.slice("2025-11-01".length));
   if (!fits) report("start-time-invalid", undefined, node);
-  else if (!isZoned) report("missing-utc-offset", { found: shortName(start) }, node);
+  else if (!isZoned) report("missing-utc-offset", { found: shortName(time) }, node);
   return fits;
 };
 
@@ -129,14 +129,13 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
   const final = readVersion(table, slots.final_policy_version);
   if (final < initial)
     report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
-  const bits = trainingBits;
   facts.reward = reward;
   facts.version = Number.isNaN(final) ? initial : final;
   facts.training =
-    (choices > 0 ? bits.choice : hasAssistantTurn ? 2 * bits.choice : 0) |
-    (choicesWithLogprobs > 0 ? bits.logprobs : 0) |
-    (choicesWithLogprobs < choices ? 2 * bits.logprobs : 0) |
-    (kinds.tools === Kind.array ? bits.tools : callsTools ? 2 * bits.tools : 0);
+    (choices > 0 ? trainingBits.choice : hasAssistantTurn ? 2 * trainingBits.choice : 0) |
+    (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
+    (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
+    (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
   return true;
 };
 
@@ -152,7 +151,6 @@ const inspectExceptions = (table: JsonTable, report: Report): void => {
   }
 };
 
-/** True if a value describes a failure: true, an object, a nonempty string or a nonempty array. */
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 

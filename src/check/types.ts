@@ -47,8 +47,8 @@ export const defineObjectType = <Name extends string, More>(
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
     // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
-    const start = startOf(table, object);
-    const instead = () => hintForMissingField(field, parseNode(table, object), isElement(table, start));
+    const instead = () =>
+      hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
     report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (table, object, report) => {

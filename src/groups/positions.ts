@@ -92,7 +92,7 @@ export const reportPart = <Name extends RuleName>(
   { data, part, path = [], locate }: PartProblem<Name>,
 ): Severity | undefined => {
   const { parts, problems } = dataset.found;
-  problems.setInput(dataset.sources[parts.columns.source.at(part)]?.name);
+  problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
   const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
   return problems.report(rule, data, find);
 };

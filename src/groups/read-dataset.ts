@@ -132,7 +132,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
       grouped = parts.count;
       options.onProgress({ bytes: bytesBefore + bytes, of });
     };
-    problems.setInput(source.name);
+    problems.input = source.name;
     const sourceResult = { ...found, rewards: newSketch() };
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;

@@ -1,4 +1,2 @@
-/** The compiled kernel, which the build inserts (build/kernel.ts). */
-
-/** WebAssembly in base64; empty without a build. */
+/** The compiled kernel in base64, which the build inserts (build/kernel.ts). Empty without a build. */
 export const program: string = "";

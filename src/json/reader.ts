@@ -20,11 +20,8 @@ const faults = [
 
 export type Fault = (typeof faults)[number];
 
-export interface SyntaxFault {
-  /** Byte offset. */
-  readonly at: number;
-  readonly fault: Fault;
-}
+/** `at` is a byte offset. */
+export type SyntaxFault = Readonly<{ at: number; fault: Fault }>;
 
 /** 32-bit words per node. */
 export const nodeSize = 4;
@@ -108,8 +105,7 @@ export interface KeyUses {
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
-/** The kernel's numbers for these uses. */
-const keyUses = { leaf: 1, shapeText: 2 };
+const useNumbers = { leaf: 1, shapeText: 2 };
 
 export class JsonReader {
   readonly #exports: KernelExports;
@@ -133,9 +129,9 @@ export class JsonReader {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
-    for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
+    for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
-      this.#exports.setKeyUse(registerKey(key), keyUses.shapeText);
+      this.#exports.setKeyUse(registerKey(key), useNumbers.shapeText);
       for (const text of texts) registerKey(text);
     }
   }

@@ -17,7 +17,7 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
   scan.scanLines({ kind: "lines", bytes, start: 0, last: true });
-  const { parts, tally, problems } = scan.found;
+  const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {
     parts: Array.from({ length: parts.count }, (_, at) => parts.at(at)),

@@ -53,13 +53,13 @@ const takeLines = (scan: Scan, lines: readonly Line[]): void =>
 /** Gathers lines, handed over in blocks. */
 const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, sent = new Set() }: How = {}) => {
   const scan = openScan(byKey);
-  const groups = new Groups(scan.found.parts);
+  const groups = new Groups(scan.result.parts);
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
   let now = 0;
   const growing = openGroupAssembler({
     file: "run.jsonl",
-    found: scan.found,
+    found: scan.result,
     groups,
     keys: keys.addInput(),
     byKey,
@@ -71,22 +71,22 @@ const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, 
   });
   for (const [at, lines] of all.entries()) {
     now = at;
-    const first = scan.found.parts.count;
+    const first = scan.result.parts.count;
     takeLines(scan, lines);
     growing.take(first);
     if (idle !== undefined) growing.completeIdle(now - idle);
   }
   const open = growing.incomplete.length;
   growing.completeAll();
-  return { found: scan.found, groups, keys, complete, open };
+  return { found: scan.result, groups, keys, complete, open };
 };
 
 /** Groups the same lines of a file that is whole. */
 const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const scan = openScan(byKey);
   takeLines(scan, all.flat());
-  const groups = new Groups(scan.found.parts);
-  const grouping = openGrouping({ parts: scan.found.parts, groups, byKey });
+  const groups = new Groups(scan.result.parts);
+  const grouping = openGrouping({ parts: scan.result.parts, groups, byKey });
   grouping.groupParts(0);
   return { groups, scattered: grouping.scattered };
 };

@@ -15,7 +15,7 @@ interface Membership {
   readonly fileSet: number;
   /** Undefined for a record that is a whole group. */
   readonly group: number | undefined;
-  /** True for an unreadable record. */
+  /** True for a record whose group is unknown. */
   readonly isUnknown: boolean;
 }
 
@@ -43,14 +43,14 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
 /** True if no group continues after another group and, if `needsProof`, a group has two adjacent members. */
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean): boolean => {
   const seen = new Set<number>();
-  let last: number | undefined;
+  let previous: number | undefined;
   let hasAdjacentMembers = false;
   for (const { group, isUnknown } of memberships) {
     if (isUnknown) continue;
-    if (group !== undefined && group === last) hasAdjacentMembers = true;
+    if (group !== undefined && group === previous) hasAdjacentMembers = true;
     else if (group !== undefined && seen.has(group)) return false;
     if (group !== undefined) seen.add(group);
-    last = group;
+    previous = group;
   }
   return hasAdjacentMembers || !needsProof;
 };

@@ -19,27 +19,28 @@ interface PositionedBytes {
 /** Counts positions from a mark that moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
-  #at = 0;
+  #mark = 0;
   /** The first line end at or after the mark; undefined before a search. */
-  #next: number | undefined;
+  #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
   /** The last counted position. The next count starts there, because a long line can have many problems. */
-  #last = { lineStart: 0, at: 0, units: 0 };
+  #counted = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
     this.#text = text;
     this.#line = text.line;
   }
 
+  /** Moves the mark forward to `at`, and returns its line. */
   mark(at: number): number {
-    while (this.#at < at) {
-      this.#next ??= endOfLine(this.#text.bytes, this.#at);
-      if (this.#next >= at) this.#at = at;
+    while (this.#mark < at) {
+      this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
+      if (this.#lineEnd >= at) this.#mark = at;
       else {
         this.#line++;
-        this.#lineStart = this.#at = this.#next + 1;
-        this.#next = undefined;
+        this.#lineStart = this.#mark = this.#lineEnd + 1;
+        this.#lineEnd = undefined;
       }
     }
     return this.#line;
@@ -48,23 +49,23 @@ export class PositionCounter {
   /** Moves the mark to `end`. The bytes from `start` to `end` must not contain a newline. */
   skip(start: number, end: number): void {
     this.mark(start);
-    this.#at = end;
+    this.#mark = end;
   }
 
   /** Returns the position of a byte at or after the mark. */
   locate(at: number): Position {
     const { bytes, start, line: first, unitsBefore } = this.#text;
     let [line, from] = [this.#line, this.#lineStart];
-    this.#next ??= endOfLine(bytes, this.#at);
-    for (let end = this.#next; end < at; end = endOfLine(bytes, from)) {
+    this.#lineEnd ??= endOfLine(bytes, this.#mark);
+    for (let end = this.#lineEnd; end < at; end = endOfLine(bytes, from)) {
       line++;
       from = end + 1;
     }
-    const { at: known, units } = this.#last.lineStart === from ? this.#last : { at: from, units: 0 };
+    const { at: known, units } = this.#counted.lineStart === from ? this.#counted : { at: from, units: 0 };
     const between = bytes.toString("utf8", Math.min(known, at), Math.max(known, at)).length;
-    this.#last = { lineStart: from, at, units: at < known ? units - between : units + between };
+    this.#counted = { lineStart: from, at, units: at < known ? units - between : units + between };
     const before = line === first ? (unitsBefore?.() ?? 0) : 0;
-    return { line, column: before + this.#last.units + 1, offset: start + at };
+    return { line, column: before + this.#counted.units + 1, offset: start + at };
   }
 }
 
@@ -89,7 +90,6 @@ export const findInnermost = (table: JsonTable, { from, byte }: { from: number; 
   }
 };
 
-/** The maximum UTF-16 units of a name in a message. */
 export const maxNameLength = 60;
 
 /** Shortens a name for a message, and quotes a blank name. */

@@ -29,16 +29,13 @@ type RuleProblems = { readonly severity: Severity; count: number; stored: Proble
 export class Problems {
   readonly strictness: Strictness;
   inputs: readonly string[] = [];
+  /** The input whose problems are reported. */
+  input: string | undefined;
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
-  #input: string | undefined;
 
   constructor(strictness: Strictness = defaultStrictness) {
     this.strictness = strictness;
-  }
-
-  setInput(input: string | undefined): void {
-    this.#input = input;
   }
 
   /** Returns the severity in this run; undefined if the rule is silenced. Locates only problems that are stored. */
@@ -50,10 +47,10 @@ export class Problems {
     if (this.strictness.allowed.has(name)) return undefined;
     const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     entry.count++;
-    if (this.#canAdd(entry, this.#input)) {
+    if (this.#canAdd(entry, this.input)) {
       const found = typeof location === "function" ? location() : location;
       entry.stored.push({ ...createProblem(name, data, found), severity: entry.severity });
-      entry.lastInput = this.#input;
+      entry.lastInput = this.input;
     }
     return entry.severity;
   }

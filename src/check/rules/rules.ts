@@ -11,8 +11,8 @@ export const rules = { ...fileRules, ...typeRules, ...inputRules, ...trainingRul
 export type RuleName = keyof typeof rules;
 export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;
 
-const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
-export const getRule = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
+const typedRules: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
+export const getRule = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => typedRules[name];
 
 const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name);
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);

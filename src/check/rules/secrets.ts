@@ -29,11 +29,9 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of SendGrid", /^SG\.[\w-]{16,}\.[\w-]{16,}/],
 ];
 
-/** Minimum length of a run of key characters that can contain a secret. */
-const minRun = 20;
-
-/** Maximum length of a secret. Only the beginning of a longer run is matched. */
-const maxRun = 400;
+const minSecretBytes = 20;
+/** Only the beginning of a longer run is matched. */
+const maxSecretBytes = 400;
 
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
@@ -46,7 +44,7 @@ for (const prefix of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa e
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: Secret[] = [];
-  for (let at = reader.findRun(start, end, minRun); at < end; at = reader.findRun(at, end, minRun)) {
+  for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
     const secret = matchSecret(bytes, at, end);
     if (secret !== undefined) found.push(secret);
     while (at < end && isKeyByte[bytes[at] ?? 0] === 1) at++;
@@ -59,9 +57,9 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
-    return { start, end: Math.min(end, start + maxRun), kind: "a private key" };
+    return { start, end: Math.min(end, start + maxSecretBytes), kind: "a private key" };
   if (keyPrefixes[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return matchNamedKey(bytes, start);
-  const text = bytes.toString("latin1", start, Math.min(end, start + maxRun));
+  const text = bytes.toString("latin1", start, Math.min(end, start + maxSecretBytes));
   for (const [kind, pattern] of keyFormats) {
     const [key] = pattern.exec(text) ?? [];
     if (key !== undefined) return isPlaceholder(key) ? undefined : { start, end: start + key.length, kind };

@@ -1,6 +1,6 @@
 /** Finds the kind and the position of the fault in bytes that are not JSON. */
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
-import { falseWord, isHex, isSimpleEscape, nullWord, skipDigits, trueWord } from "./scalars";
+import { escapeLength, falseWord, isHex, nullWord, skipDigits, trueWord } from "./scalars";
 
 /** The kinds of faults, from 1, in the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
@@ -22,7 +22,6 @@ export const colonNext: u32 = 2;
 export const commaNext: u32 = 3;
 export const endNext: u32 = 4;
 
-/** The kind of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
@@ -77,19 +76,16 @@ function findInString(from: usize): usize {
   while (at < end) {
     const byte = byteAt(at);
     if (byte < 0x20) return setFault(at, controlCharacter);
-    if (byte !== backslash) at++;
-    else {
-      const escaped = byteAt(at + 1);
-      if (escaped === 0x75) {
-        for (let digit = at + 2; digit < at + 6; digit++) {
-          if (digit >= end) return setFault(end, cutOff);
-          if (!isHex(byteAt(digit))) return setFault(at, badEscape);
-        }
-        at += 6;
-      } else if (isSimpleEscape(escaped)) at += 2;
-      else if (at + 1 < end) return setFault(at, badEscape);
-      else break;
+    const length: usize = byte === backslash ? escapeLength(at) : 1;
+    if (length === 0) {
+      let stop = at + 1;
+      // Skips `u` and the hexadecimal digits, of which less than four follow.
+      if (byteAt(stop) === 0x75)
+        do stop++;
+        while (isHex(byteAt(stop)));
+      return stop < end ? setFault(at, badEscape) : setFault(end, cutOff);
     }
+    at += length;
   }
   return setFault(end, cutOff);
 }

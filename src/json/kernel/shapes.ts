@@ -92,9 +92,5 @@ export function expectedKey(shape: u32, at: usize): u32 {
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
   if (id === 0) return 0;
   // The quote after a key is compared, too, because another key can begin with this key.
-  const length = u32(lengthOf(id)) + 1;
-  const key = addressOf(id);
-  if (length > 16) return isEqual(key, at, usize(length)) ? id : 0;
-  const differs = ~i8x16.bitmask(i8x16.eq(v128.load(key), v128.load(at)));
-  return (differs & ((1 << length) - 1)) === 0 ? id : 0;
+  return isEqual(addressOf(id), at, lengthOf(id) + 1) ? id : 0;
 }

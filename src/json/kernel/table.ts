@@ -33,28 +33,25 @@ export function input(): usize {
 }
 
 export let table: usize = 0;
-/** The address after the last node. */
 export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
 let skipsLeaves: bool = false;
-/** The address at which the pass stopped. */
+/** The address at which the pass stopped, and the token that was expected there. */
 let stop: usize = 0;
-/** The token that was expected at `stop`. */
 let next: u32 = valueNext;
 
 /** After `readElements`, the address of the list's closing bracket, or of the first byte of the next piece. */
 export let rest: usize = 0;
 
-function begin(end: usize, terminator: u32): void {
+function begin(end: usize, terminator: u32, isSkipping: bool): void {
   // The terminator (0, or a newline that is then not white space) stops the pass in any open value.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
-  next = valueNext;
   isOutOfMemory = false;
+  skipsLeaves = isSkipping;
   shapes.forgetShapes();
-  skipsLeaves = false;
   setNewlineEnd(terminator === newline);
 }
 
@@ -66,8 +63,7 @@ const incompleteResult: u32 = 3;
 /** Reads one value. `isSkipping` skips the content of values of leaf keys. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
-  begin(end, 0);
-  skipsLeaves = isSkipping;
+  begin(end, 0, isSkipping);
   const after = readValue(input());
   return after === end ? jsonResult : findStop(after, end);
 }
@@ -79,8 +75,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 export function readLines(length: usize): u32 {
   const start = input();
   const end = start + length;
-  begin(end, newline);
-  skipsLeaves = true;
+  begin(end, newline, true);
   let at = start;
   while (true) {
     at = skipWhite(at);
@@ -90,7 +85,6 @@ export function readLines(length: usize): u32 {
       continue;
     }
     const root = tableEnd;
-    next = valueNext;
     const after = readValue(at);
     if (after !== 0 && byteAt(after) === newline) {
       at = after + 1;
@@ -107,33 +101,31 @@ export function readLines(length: usize): u32 {
 
 /** Replaces the nodes of a text that is not JSON by two nodes for its fault. Returns false if there is no memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
-  tableEnd = root;
-  if (!ensureMemory(root + 2 * nodeBytes)) return false;
-  newNode(start);
-  const second = newNode(faultAt);
-  putNode(root, 0, wordCount(), fault);
+  const second = root + nodeBytes;
+  tableEnd = second + nodeBytes;
+  if (!ensureMemory(tableEnd)) return false;
+  store<u32>(root, u32(start - input()));
+  putNode(root, 0, u32((tableEnd - table) >> 2), fault);
+  store<u32>(second, u32(faultAt - input()));
   putNode(second, u32(end - input()), 0, 0);
   return true;
 }
 
-/** True before the first element of a list. */
-let isFirst: bool = false;
+let isFirstElement: bool = false;
 
 export function beginElements(): void {
-  isFirst = true;
+  isFirstElement = true;
 }
 
 /** Reads a piece of a list. Each element that ends in the piece is a root. The first piece begins after the bracket. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
-  begin(end, 0);
-  skipsLeaves = true;
+  begin(end, 0, true);
   rest = input();
   while (true) {
     rest = skipWhite(rest);
-    if (isFirst && byteAt(rest) === closeBracket) return jsonResult;
+    if (isFirstElement && byteAt(rest) === closeBracket) return jsonResult;
     const root = tableEnd;
-    next = valueNext;
     let after = readValue(rest);
     if (isOutOfMemory) return outOfMemoryResult;
     if (after === 0 || (byteAt(after) !== comma && byteAt(after) !== closeBracket)) {
@@ -149,7 +141,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
       if (after === rest) return faultyResult;
       if (!putFault(root, rest, after)) return outOfMemoryResult;
     }
-    isFirst = false;
+    isFirstElement = false;
     rest = after;
     if (byteAt(after) === closeBracket) return jsonResult;
     rest++;
@@ -275,7 +267,7 @@ function readValue(from: usize): usize {
       at = valueEnd;
       putNode(node, u32(at - input()), u32((end - table) >> 2), detail);
       if (opening !== openBrace) shape = value;
-      else if (shape !== shapes.noShape) shape = nextShape(shape, key, value, node);
+      else if (shape !== shapes.noShape) shape = withMember(shape, key, value, node);
     }
     while (true) {
       if (leaf !== 0) end = open + nodeBytes;
@@ -300,14 +292,13 @@ function readValue(from: usize): usize {
       opening = load<u32>(open, 4);
       shape = load<u32>(open, 12);
       if (opening !== openBrace) shape = value;
-      else if (shape !== shapes.noShape) shape = nextShape(shape, keyBefore(node), value, node);
+      else if (shape !== shapes.noShape) shape = withMember(shape, keyBefore(node), value, node);
     }
   }
 }
 
-/** Returns the shape of an object with one more member. */
-function nextShape(shape: u32, key: u32, value: u32, node: usize): u32 {
-  if (key === 0 || value === shapes.noShape) return shapes.noShape;
+function withMember(shape: u32, key: u32, value: u32, node: usize): u32 {
+  if (key === 0) return shapes.noShape;
   if (value === shapes.stringShape && (usesOf(key) & shapeTextUse) !== 0) value = textShapeOf(node);
   return shapes.nextShape(shape, key, value);
 }
@@ -322,17 +313,6 @@ function textShapeOf(node: usize): u32 {
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
-}
-
-function wordCount(): u32 {
-  return u32((tableEnd - table) >> 2);
-}
-
-function newNode(at: usize): usize {
-  const node = tableEnd;
-  store<u32>(node, u32(at - input()));
-  tableEnd = node + nodeBytes;
-  return node;
 }
 
 function putNode(node: usize, end: u32, after: u32, detail: u32): void {
