@@ -34,12 +34,13 @@ or folders. A record is an entry of a file, such as a line (see the table).
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format, a group
   has the ${rowGroup}.
-  \`--group-by <key>\` groups the rows by another key, also across folders. The groups of the other formats are fixed.
+  \`--group-by <key>\` groups the rows by another key, also across folders. In the other formats, the file defines the groups, and
+  \`--group-by\` has no effect.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
-  \`exceptions\` of its group. In row formats, so does a row with an \`error\` and without a reward. Any other record without a reward
-  is an error.
+  \`exceptions\` of its group. In row formats, a row with an \`error\` and without a reward also becomes an exception. Any other
+  record without a reward is an error.
 - Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
-- If a record of a format is a line, a file can also be one JSON array of records, or one pretty-printed record. If each
+- In a format with one record per line, a file can also be one JSON array of records, or one pretty-printed record. If each
   file of a folder is one pretty-printed record, the files are grouped like the lines of one file.
 - If a row has no \`completion\`, \`--from trl\` reads the answer from \`response\`, \`answer\`, \`output\` or \`generation\`, and a note says so.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
