@@ -46,7 +46,7 @@ export class Scan {
     withReader((reader) => this.#scanLines(lines, reader));
   }
 
-  #scanLines({ bytes, start, last }: input.Lines, reader: JsonReader): void {
+  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader): void {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
@@ -66,7 +66,7 @@ export class Scan {
         start: startOf(table, root),
         end: trimmedEnd(table.bytes, lineEnd),
         fault: () => reader.faultOf(table, root),
-        isLast: last && lineEnd === bytes.length,
+        isLast: isLast && lineEnd === bytes.length,
       });
     }
     this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
@@ -105,7 +105,7 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, last }: input.LongText): Promise<void> {
+  async #scanWhole({ start, end, isLast }: input.LongText): Promise<void> {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
@@ -120,7 +120,7 @@ export class Scan {
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const places = new PositionCounter({ ...origin, bytes: table.bytes });
     const block = { table, reader, start: origin.start, places };
-    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
+    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast });
   }
 
   #reporterAt(block: Block, at: number): Reporter {

@@ -103,7 +103,7 @@ describe("the blocks of a source", () => {
     const source = memoryBytes(Buffer.from(`a\nb\n${long}\nc`));
     const found: unknown[] = [];
     for await (const block of readBlocks(source, { start: 2, end: source.size })) {
-      found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.last]);
+      found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.isLast]);
     }
     expect(found).toEqual(["b\n", [4, 4 + long.length, false], "c"]);
   });
