@@ -131,10 +131,10 @@ export async function* readElements(
     const table = reader.viewTable();
     const base = position;
     const unitsBefore = () => countUnitsBefore(source, base);
-    const places = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
-    yield { table, start: base.start, places, length, isEnd, fault };
+    const positions = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
+    yield { table, start: base.start, positions, length, isEnd, fault };
     if (isEnd || fault !== undefined) return;
-    position = { start: base.start + length, line: places.mark(length) };
+    position = { start: base.start + length, line: positions.mark(length) };
     reader.reserve(filled).copyWithin(0, length, filled);
     filled -= length;
     // An element can be longer than a block.

@@ -574,8 +574,8 @@ describe("a line", () => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
-  /** The places of a long line, and how often its end is looked for. */
-  const placesOfLine = () => {
+  /** The positions of a long line, and how often its end is looked for. */
+  const positionsOfLine = () => {
     const bytes = Buffer.from("[1],".repeat(1000));
     let looks = 0;
     const indexOf = (byte: number, from: number) => {
@@ -583,19 +583,19 @@ describe("a line", () => {
       return Buffer.prototype.indexOf.call(bytes, byte, from);
     };
     const watched = Object.defineProperty(bytes, "indexOf", { value: indexOf });
-    return { places: new PositionCounter({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
+    return { positions: new PositionCounter({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
   };
 
   it("is scanned for its end once if it contains a whole request", () => {
-    const { places, looks } = placesOfLine();
-    for (let at = 0; at < 4000; at += 4) expect(places.mark(at)).toBe(7);
-    expect(places.locate(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
+    const { positions, looks } = positionsOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(positions.mark(at)).toBe(7);
+    expect(positions.locate(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
     expect(looks()).toBe(1);
   });
 
   it("is scanned for its end once if it has many problems", () => {
-    const { places, looks } = placesOfLine();
-    for (let at = 0; at < 4000; at += 4) expect(places.locate(at)).toEqual({ line: 7, column: at + 1, offset: at });
+    const { positions, looks } = positionsOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(positions.locate(at)).toEqual({ line: 7, column: at + 1, offset: at });
     expect(looks()).toBe(1);
   });
 
