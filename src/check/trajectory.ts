@@ -22,7 +22,7 @@ export const newTrajectoryFacts = () => ({
   /** The training data that the trajectory has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
   /** The names of the metrics, in the order of `metrics`. */
-  names: noMetrics,
+  metricNames: noMetrics,
   metrics: [Number.NaN],
   ...newMessageFacts(),
 });
@@ -120,7 +120,7 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
-  facts.names = noMetrics;
+  facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (more.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
@@ -207,7 +207,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
       facts.metrics[at] = value;
       areFinite &&= Number.isFinite(value);
     }
-    facts.names = names;
+    facts.metricNames = names;
     if (areFinite) return;
   }
   facts.metrics.length = 0;
@@ -220,7 +220,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
     else facts.metrics[metricNames.push(name) - 1] = value;
   }
-  facts.names = metricNames;
+  facts.metricNames = metricNames;
 };
 
 const letterT = 0x74;
