@@ -94,12 +94,13 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata. */
+/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata, except null. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
-  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
-  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+  const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
+  const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
+  return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
 /** Sets the facts of a trajectory. Returns false, and sets no facts, if a field is not valid. */

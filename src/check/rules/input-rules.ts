@@ -64,7 +64,7 @@ export const inputRules = {
     message: ({ key, others }) =>
       others === undefined
         ? `the group key \`${key}\` is missing, so the trajectory is its own group`
-        : `no trajectory has the group key \`${key}\` at the top level or in metadata`,
+        : `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`,
     redactedMessage: "the group key is missing",
     advice: ({ others }) => {
       if (others === undefined) return "add the key to every trajectory, or choose another key with --group-by";
