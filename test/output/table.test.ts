@@ -219,13 +219,18 @@ describe("a page", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
         const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
-        const page = {
-          sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
-        };
+        const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
+        const page = { sections: [{ title: text, lines, block: `${text}\n${text}` }] };
         await printPage(openScreen({ host, options: parseScreenOptions({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
+    const short = testHost({ terminal: { stdout: true, columns: 40 }, env: { NO_COLOR: "1" } });
+    const lines = ["鍵鍵", "abc"].map((label) => ({ label, text: "x" }));
+    await printPage(openScreen({ host: short, options: parseScreenOptions({ pager: false }) }), {
+      sections: [{ lines }],
+    });
+    expect(short.printed()).toBe("鍵鍵  x\nabc   x\n");
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
     await printPage(openScreen({ host: pipe, options: parseScreenOptions({}) }), {
