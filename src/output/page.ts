@@ -141,8 +141,8 @@ function* formatBlock(
   const head = formatBlockLines(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
   const tail = isHuge ? formatBlockLines(clean(text.slice(-maxLayoutLength))) : head;
-  const note = indent + paint("faint", formatFoldNote(text));
-  yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
+  const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
+  yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
 
 /** The parts of a folded line repeat the line's indent, unless it is wider and would leave little space. */

@@ -220,7 +220,7 @@ describe("a page", () => {
       fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
         const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
         const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
-        const page = { sections: [{ title: text, lines, block: `${text}\n${text}` }] };
+        const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
         await printPage(openScreen({ host, options: parseScreenOptions({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
