@@ -83,8 +83,8 @@ export type FailureDetails = Optional<{
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;
-  /** Is printed instead of the failure. */
-  help: string;
+  /** Formats the text that is printed instead of the failure. `columns` is undefined in a pipe. */
+  help: (columns: number | undefined) => string;
   stack: string;
   /** The error that ended a request, without the event and the number of tries. */
   endedBy: string;

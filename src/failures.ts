@@ -29,8 +29,10 @@ export const invalidArguments = (wrong: { text: string; suggestion: string | und
     hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
   });
 
-export const subcommandMissing = (missing: { command: string; subcommands: readonly string[]; help: string }) => {
-  const { command, subcommands, help } = missing;
+export const subcommandMissing = (
+  { command, subcommands }: { command: string; subcommands: readonly string[] },
+  help: FailureDetails["help"],
+) => {
   const wanted = subcommands.length === 1 ? subcommands[0] : `one of ${subcommands.join(", ")}`;
   const hint = `${command} ${subcommands[0] ?? "--help"}`;
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });

@@ -24,14 +24,14 @@ export interface Block {
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
-  readonly places: Pick<PositionCounter, "mark" | "locate">;
+  readonly positions: Pick<PositionCounter, "mark" | "locate">;
 }
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
   reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
   start: 0,
-  places: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
+  positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
 
 type CheckedValue = JsonValue & { readonly path: Path };
@@ -105,7 +105,7 @@ export class Checker {
   /** Adds bytes that are not JSON. @param faultAt offset of the fault from the start of the span */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
-    this.#line = block.places.mark(span.start);
+    this.#line = block.positions.mark(span.start);
     const closed = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
     const value = closed && json.readRoot(closed);
     const key = value && this.#readGroupKey(value, () => undefined);
@@ -116,7 +116,7 @@ export class Checker {
   #startValue(value: CheckedValue): void {
     this.#value = value;
     this.#isInvalid = false;
-    this.#line = this.#block.places.mark(json.startOf(value.table, value.node));
+    this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
   }
 
   #checkRecord(value: CheckedValue): void {
@@ -268,7 +268,7 @@ export class Checker {
     const deepest = json.findDeepest({ table, node }, steps);
     return {
       file: this.#file,
-      ...this.#block.places.locate(json.startOf(deepest.table, deepest.node)),
+      ...this.#block.positions.locate(json.startOf(deepest.table, deepest.node)),
       path: [...path, ...findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
     };
   }

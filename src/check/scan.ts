@@ -46,18 +46,18 @@ export class Scan {
     withReader((reader) => this.#scanLines(lines, reader));
   }
 
-  #scanLines({ bytes, start, last }: input.Lines, reader: JsonReader): void {
+  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader): void {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
-    const places = new PositionCounter({ bytes, start, line: this.#line });
-    const block = { table, start, places, reader };
+    const positions = new PositionCounter({ bytes, start, line: this.#line });
+    const block = { table, start, positions, reader };
     const { length } = table.words;
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
       const isJson = endOf(table, root) > 0;
       if (isJson && isClean && this.#source.origin === undefined) {
         this.#checker.check(block, root);
-        places.skip(startOf(table, root), endOf(table, root));
+        positions.skip(startOf(table, root), endOf(table, root));
         continue;
       }
       const lineEnd = isJson ? endOf(table, root) : endOf(table, root + nodeSize);
@@ -66,14 +66,14 @@ export class Scan {
         start: startOf(table, root),
         end: trimmedEnd(table.bytes, lineEnd),
         fault: () => reader.faultOf(table, root),
-        isLast: last && lineEnd === bytes.length,
+        isLast: isLast && lineEnd === bytes.length,
       });
     }
-    this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
+    this.#line = positions.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
   }
 
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
-    const line = block.places.mark(start);
+    const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
     // A source with an `origin` was converted or selected. The conversion or selection has reported its broken records.
     const isBroken = this.#source.origin?.isBroken(line) === true;
@@ -99,13 +99,13 @@ export class Scan {
     const text = { start, end, line: this.#line };
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
-    const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
+    const block = { ...emptyBlock, start, positions: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
     else this.result.problems.report("document-too-long", undefined, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, last }: input.LongText): Promise<void> {
+  async #scanWhole({ start, end, isLast }: input.LongText): Promise<void> {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
@@ -118,15 +118,15 @@ export class Scan {
     // `reader.read` can move the text to new memory, and `content` is then no longer valid.
     const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
-    const places = new PositionCounter({ ...origin, bytes: table.bytes });
-    const block = { table, reader, start: origin.start, places };
-    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
+    const positions = new PositionCounter({ ...origin, bytes: table.bytes });
+    const block = { table, reader, start: origin.start, positions };
+    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast });
   }
 
   #reporterAt(block: Block, at: number): Reporter {
     const { name: file } = this.#source;
     const { problems } = this.result;
-    return (rule, data) => problems.report(rule, data, () => ({ file, ...block.places.locate(at), path: [] }));
+    return (rule, data) => problems.report(rule, data, () => ({ file, ...block.positions.locate(at), path: [] }));
   }
 }
 
@@ -214,9 +214,9 @@ const scanArray = async (
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
   for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
-    const { table, length, fault, isEnd, places } = part;
+    const { table, length, fault, isEnd, positions } = part;
     if (fault !== undefined || !isUtf8(table.bytes.subarray(0, length))) return false;
-    const block = { table, reader, start: part.start, places };
+    const block = { table, reader, start: part.start, positions };
     for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
     if (!isEnd) continue;
     const after = part.start + length + 1;

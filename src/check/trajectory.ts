@@ -22,7 +22,7 @@ export const newTrajectoryFacts = () => ({
   /** The training data that the trajectory has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
   /** The names of the metrics, in the order of `metrics`. */
-  names: noMetrics,
+  metricNames: noMetrics,
   metrics: [Number.NaN],
   ...newMessageFacts(),
 });
@@ -94,12 +94,13 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata. */
+/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata, except null. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
-  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
-  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+  const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
+  const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
+  return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
 /** Sets the facts of a trajectory. Returns false, and sets no facts, if a field is not valid. */
@@ -120,7 +121,7 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
-  facts.names = noMetrics;
+  facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (more.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
@@ -207,7 +208,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
       facts.metrics[at] = value;
       areFinite &&= Number.isFinite(value);
     }
-    facts.names = names;
+    facts.metricNames = names;
     if (areFinite) return;
   }
   facts.metrics.length = 0;
@@ -220,7 +221,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
     else facts.metrics[metricNames.push(name) - 1] = value;
   }
-  facts.names = metricNames;
+  facts.metricNames = metricNames;
 };
 
 const letterT = 0x74;

@@ -94,11 +94,10 @@ const validateArgv = (parsed: ParsedArgv) => {
   if (given.has("version")) return;
   if (parseError !== undefined) throw toArgumentsFailure(parsed, parseError);
   if (command.run === undefined && operands.length + unknown.length === 0)
-    throw subcommandMissing({
-      command: commands.formatInvocation(command),
-      subcommands: command.subcommands.map(commands.lastWord),
-      help: formatShortHelp(command),
-    });
+    throw subcommandMissing(
+      { command: commands.formatInvocation(command), subcommands: command.subcommands.map(commands.lastWord) },
+      (columns) => formatShortHelp(command, columns),
+    );
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
   } catch (thrown) {

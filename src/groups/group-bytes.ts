@@ -69,7 +69,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
   const source = { name: "", bytes: memoryBytes(Buffer.alloc(0)) };
   const found = newScanResult(strictness, false);
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
-  scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, last: false });
+  scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return found;
 };
 

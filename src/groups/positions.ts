@@ -37,13 +37,13 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
   const openPart = () => {
     const bytes = readPartStart({ source, part });
-    return { root: readRoot(bytes), places: new PositionCounter({ bytes, start, line, unitsBefore }) };
+    return { root: readRoot(bytes), positions: new PositionCounter({ bytes, start, line, unitsBefore }) };
   };
   let opened: ReturnType<typeof openPart> | undefined;
   const locate = (path: Path): ProblemLocation => {
     opened ??= openPart();
-    const { root, places } = opened;
-    return { file, ...places.locate(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
+    const { root, positions } = opened;
+    return { file, ...positions.locate(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
   };
   return (path) => {
     if (origin !== undefined) return { file, line, path };

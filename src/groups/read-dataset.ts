@@ -184,8 +184,7 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   if (first === parts.count) return true;
   const names = listCustomKeys(readPartValue(getPart(read, first)));
   const others = names.slice(0, maxNamedKeys).map(shortName);
-  problems.dropRule("group-key-missing");
-  problems.report("group-key-unknown", { key, others }, locateOnlySource(read.sources));
+  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
   return false;
 };
 

@@ -14,13 +14,13 @@ export interface Lines {
   readonly bytes: Buffer;
   readonly start: number;
   /** True if these are the last bytes of the source. */
-  readonly last: boolean;
+  readonly isLast: boolean;
 }
 
 /** A line that is longer than a block, without its newline, or a document of several lines. */
 export interface LongText extends json.Span {
   readonly kind: "long" | "document";
-  readonly last: boolean;
+  readonly isLast: boolean;
 }
 
 export type Frame = Lines | LongText;
@@ -30,7 +30,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   let isBlankSoFar = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
     if (isBlankSoFar && block.kind === "lines" && isDocumentStart(block.bytes))
-      return yield { kind: "document", start: block.start, end: source.size, last: true };
+      return yield { kind: "document", start: block.start, end: source.size, isLast: true };
     yield block;
     isBlankSoFar &&= block.kind === "lines" && json.skipWhite(block.bytes, 0) === block.bytes.length;
   }
@@ -48,19 +48,19 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
     if (bytesRead === 0) throw new ShrunkSourceError();
     filled += bytesRead;
     if (base + filled >= end) {
-      yield { kind: "lines", bytes: buffer.subarray(0, filled), start: base, last: end === source.size };
+      yield { kind: "lines", bytes: buffer.subarray(0, filled), start: base, isLast: end === source.size };
       return;
     }
     const linesEnd = buffer.subarray(0, filled).lastIndexOf(json.newline) + 1;
     if (linesEnd > 0) {
-      yield { kind: "lines", bytes: buffer.subarray(0, linesEnd), start: base, last: false };
+      yield { kind: "lines", bytes: buffer.subarray(0, linesEnd), start: base, isLast: false };
       buffer.copyWithin(0, linesEnd, filled);
       base += linesEnd;
       filled -= linesEnd;
     } else {
       const stop = findLineEnd(source, { buffer, start: base + filled, end });
       const next = Math.min(stop + 1, end);
-      yield { kind: "long", start: base, end: stop, last: next === end && end === source.size };
+      yield { kind: "long", start: base, end: stop, isLast: next === end && end === source.size };
       base = next;
       filled = 0;
     }
@@ -131,10 +131,10 @@ export async function* readElements(
     const table = reader.viewTable();
     const base = position;
     const unitsBefore = () => countUnitsBefore(source, base);
-    const places = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
-    yield { table, start: base.start, places, length, isEnd, fault };
+    const positions = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
+    yield { table, start: base.start, positions, length, isEnd, fault };
     if (isEnd || fault !== undefined) return;
-    position = { start: base.start + length, line: places.mark(length) };
+    position = { start: base.start + length, line: positions.mark(length) };
     reader.reserve(filled).copyWithin(0, length, filled);
     filled -= length;
     // An element can be longer than a block.

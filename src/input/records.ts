@@ -155,17 +155,17 @@ async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
-    const { table, start: base, places, length, isEnd, fault } = part;
+    const { table, start: base, positions, length, isEnd, fault } = part;
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
         // If an element is not JSON, its second node has the end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
-        yield { bytes, line: places.mark(start), start: base + start, label, within };
+        yield { bytes, line: positions.mark(start), start: base + start, label, within };
       }
     };
     yield records();
-    const position = { start: base + length, line: places.mark(length) };
+    const position = { start: base + length, line: positions.mark(length) };
     // Tolerates a comma before the closing bracket.
     if (isEnd || (fault !== undefined && table.bytes[length] === json.closeBracket))
       yield* readAfterList(text, position);

@@ -79,7 +79,7 @@ const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
-  if (help !== undefined) return help;
+  if (help !== undefined) return help(style.columns);
   const message = composeMessage(failure);
   const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
   const formatLead = (lead: string, tone: Tone, text: string) => {

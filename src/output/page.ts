@@ -75,18 +75,19 @@ const formatTitle = (title: string, indent: string, { clean, fold, paint }: Layo
   fold(clean(title).replaceAll("\n", " "), indent.length).map((part) => indent + paint("strong", part));
 
 const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Layout) => {
-  const { paint, clean, fold } = layout;
-  const labelWidth = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
+  const { paint, clean, fold, widthOf } = layout;
+  const labelWidth = lines.reduce((width, { label }) => Math.max(width, widthOf(clean(label))), 0);
   const textIndent = indent.length + labelWidth + 2;
   return lines.flatMap(({ label, text, tone, kind }) => {
-    const shown = clean(text);
+    const [name, shown] = [clean(label), clean(text)];
     const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
     const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
     const folded = shown.split("\n").flatMap((line) => fold(line, rest.length, kind));
+    const padded = `${name}${" ".repeat(labelWidth - widthOf(name))}`;
     const first = isBelow
-      ? indent + paint("faint", clean(label))
-      : `${indent}${paint("faint", clean(label).padEnd(labelWidth))}  ${paint(tone, folded.shift() ?? "")}`.trimEnd();
-    return [first, ...folded.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
+      ? fold(name, indent.length).map((line) => indent + paint("faint", line))
+      : [`${indent}${paint("faint", padded)}  ${paint(tone, folded.shift() ?? "")}`.trimEnd()];
+    return [...first, ...folded.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
   });
 };
 
@@ -140,8 +141,8 @@ function* formatBlock(
   const head = formatBlockLines(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
   const tail = isHuge ? formatBlockLines(clean(text.slice(-maxLayoutLength))) : head;
-  const note = indent + paint("faint", formatFoldNote(text));
-  yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
+  const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
+  yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
 
 /** The parts of a folded line repeat the line's indent, unless it is wider and would leave little space. */

@@ -16,7 +16,7 @@ import { itHolds } from "../support/property.ts";
 const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
-  scan.scanLines({ kind: "lines", bytes, start: 0, last: true });
+  scan.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
   const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {

@@ -34,10 +34,6 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
     `${trajectory(0, ',"prompt_id":["a"]')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`,
     { groupBy: "prompt_id" },
   ),
-  "group-key-unknown": fileExample(
-    `${trajectory(0, ',"info":{"prompt_id":"a"}')}\n${trajectory(1, ',"info":{"prompt_id":"a"}')}`,
-    { groupBy: "info.prompt_id" },
-  ),
   "split-mismatch": fileExample(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   "request-key-mismatch": {
     files: {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandPaths } from "../project/docs/commands.ts";
+import { runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { seeLine } from "../support/terminal.ts";
 
@@ -82,6 +83,12 @@ describe("the help", () => {
       }
     },
   );
+
+  it("of a noun without its verb has the width of the terminal", async () => {
+    const { stdout } = await runRollcall(["catalog", "-h"], { env: { COLUMNS: "40" } });
+    const written = stdout.replaceAll("\n", "\r\n");
+    expect(await runHereOnTerminal(["catalog"], { columns: 40 })).toEqual({ code: 2, written });
+  });
 
   it("uses the pager on a terminal for --help, but not for -h", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pager-"));

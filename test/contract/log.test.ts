@@ -92,5 +92,8 @@ describe("a date and time", () => {
     "2025-11-01T09:30:61Z",
     "2025-11-01T09:30:00+24:00",
     "2025-11-01",
+    "2025-13-01T00:00:00Z",
+    "yesterday",
+    "",
   ])("cannot be %s", (text) => expect(isDateTime(text)).toBe(false));
 });

@@ -48,7 +48,7 @@ const openScan = (byKey: boolean): Scan => {
 };
 
 const takeLines = (scan: Scan, lines: readonly Line[]): void =>
-  scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, last: false });
+  scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, isLast: false });
 
 /** Gathers lines, handed over in blocks. */
 const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, sent = new Set() }: How = {}) => {

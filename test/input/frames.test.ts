@@ -76,14 +76,14 @@ describe("the elements of an array", () => {
     const source = memoryBytes(Buffer.from(text));
     const found: unknown[] = [];
     const range = { start: 1, end: source.size, line: 1 };
-    for await (const { table, places } of readElements(source, range, {
+    for await (const { table, positions } of readElements(source, range, {
       reader: new JsonReader(),
       isTolerant: false,
     })) {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        places.mark(start);
-        const { line, column } = places.locate(start);
+        positions.mark(start);
+        const { line, column } = positions.locate(start);
         found.push([line, column]);
       }
     }
@@ -103,7 +103,7 @@ describe("the blocks of a source", () => {
     const source = memoryBytes(Buffer.from(`a\nb\n${long}\nc`));
     const found: unknown[] = [];
     for await (const block of readBlocks(source, { start: 2, end: source.size })) {
-      found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.last]);
+      found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.isLast]);
     }
     expect(found).toEqual(["b\n", [4, 4 + long.length, false], "c"]);
   });

@@ -183,20 +183,15 @@ describe("a table", () => {
 
   it("cuts nothing in a pipe unless COLUMNS limits its width", async () => {
     const long = "x".repeat(300);
-    const host = testHost();
-    await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
-      columns: [columnAt(0)],
-      rows: [[long]],
-      wire,
-    });
-    expect(host.printed()).toContain(`${long}\n`);
-    const narrow = testHost({ env: { COLUMNS: "20" } });
-    await printList(openScreen({ host: narrow, options: parseScreenOptions({ output: "table" }) }), {
-      columns: [columnAt(0)],
-      rows: [[long]],
-      wire,
-    });
-    expect(narrow.printed()).toBe(`column 0\n${"x".repeat(19)}…\n`);
+    for (const [env, expected] of [
+      [{}, `column 0\n${long}\n`],
+      [{ COLUMNS: "20" }, `column 0\n${"x".repeat(19)}…\n`],
+    ] as const) {
+      const host = testHost({ env });
+      const screen = openScreen({ host, options: parseScreenOptions({ output: "table" }) });
+      await printList(screen, { columns: [columnAt(0)], rows: [[long]], wire });
+      expect(host.printed()).toBe(expected);
+    }
   });
 
   it("aligns cells of 150,000 letters in a pipe", async () => {
@@ -219,13 +214,18 @@ describe("a page", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
         const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
-        const page = {
-          sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
-        };
+        const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
+        const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
         await printPage(openScreen({ host, options: parseScreenOptions({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
+    const short = testHost({ terminal: { stdout: true, columns: 40 }, env: { NO_COLOR: "1" } });
+    const lines = ["鍵鍵", "abc"].map((label) => ({ label, text: "x" }));
+    await printPage(openScreen({ host: short, options: parseScreenOptions({ pager: false }) }), {
+      sections: [{ lines }],
+    });
+    expect(short.printed()).toBe("鍵鍵  x\nabc   x\n");
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
     await printPage(openScreen({ host: pipe, options: parseScreenOptions({}) }), {

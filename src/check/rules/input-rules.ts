@@ -59,23 +59,21 @@ export const inputRules = {
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
-  "group-key-missing": warning<{ key: string }>({
-    message: ({ key }) => `the group key \`${key}\` is missing, so the trajectory is its own group`,
-    redactedMessage: "the group key is missing, so the trajectory is its own group",
-    advice: "add the key to every trajectory, or choose another key with --group-by",
-    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared with others.",
-    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
-  }),
-  "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
-    message: ({ key }) => `no trajectory has the group key \`${key}\` at the top level or in metadata`,
-    redactedMessage: "no trajectory has the group key",
-    advice: ({ others }) =>
-      others.length === 0
+  /** With `others`, an error of the whole input. */
+  "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
+    message: ({ key, others }) =>
+      others === undefined
+        ? `the group key \`${key}\` is missing, so the trajectory is its own group`
+        : `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`,
+    redactedMessage: "the group key is missing",
+    advice: ({ others }) => {
+      if (others === undefined) return "add the key to every trajectory, or choose another key with --group-by";
+      return others.length === 0
         ? "add a group key to every trajectory, or leave out --group-by"
-        : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`,
-    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"prompt_id":"a"')}`, {
-      groupBy: "promptid",
-    }),
+        : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
+    },
+    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared with others. If no trajectory has the key, this is an error.",
+    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,

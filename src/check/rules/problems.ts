@@ -66,6 +66,14 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
+  /** Replaces the problems of a rule with one error of the whole input, which `--allow` does not silence. */
+  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation): void {
+    const severity = "error";
+    const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
+    this.#byRule.set(name, { severity, count: 1, stored, lastInput: undefined });
+    this.addInputRule(name);
+  }
+
   /** Declares that errors of the rule concern the whole input. */
   addInputRule(name: RuleName): void {
     this.#inputRules.add(name);
@@ -89,11 +97,8 @@ export class Problems {
     }
   }
 
-  dropRule(name: RuleName): void {
-    this.#byRule.delete(name);
-  }
-
   merge(later: Problems, only?: Severity): void {
+    for (const rule of later.#inputRules) this.#inputRules.add(rule);
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;
       const entry = this.#entryFor(name, severity);

@@ -23,6 +23,7 @@ export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].
 /** Present names of warnings by former name, for `--allow` and `explain`. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
   "group-empty": "empty-group",
+  "group-key-unknown": "group-key-missing",
   "group-no-signal": "zero-variance-group",
   "group-of-one": "single-trajectory-group",
   "policy-order": "policy-versions-reversed",

@@ -5,7 +5,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 /** `kind` includes an article, such as in `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
-/** Patterns are matched where a run of key characters starts. */
+/** Patterns are matched where a run of key characters starts. Their first two characters are letters or sets. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -13,7 +13,8 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["a secret key of Stripe", /^[sr]k_live_[A-Za-z0-9]{16,}/],
   ["an access key of AWS", /^A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])/],
   ["an API key of Google", /^AIza[\w-]{35}/],
-  ["a token of GitHub", /^(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/],
+  ["a token of GitHub", /^gh[pousr]_[A-Za-z0-9]{36,}/],
+  ["a token of GitHub", /^github_pat_\w{22,}/],
   ["a token of GitLab", /^glpat-[\w-]{20,}/],
   ["a token of Slack", /^xox[abeoprs]-[A-Za-z0-9-]{15,}/],
   ["a token of Hugging Face", /^hf_[A-Za-z0-9]{30,}/],
@@ -38,8 +39,9 @@ const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(
 
 /** Has a 1 at the first two bytes, as a big-endian number, of each key format. */
 const keyPrefixes = new Uint8Array(2 ** 16);
-for (const prefix of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
-  keyPrefixes[Buffer.from(prefix).readUInt16BE()] = 1;
+for (const [, { source }] of keyFormats) {
+  const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
+  for (const first of firsts) for (const second of seconds) keyPrefixes[Buffer.from(first + second).readUInt16BE()] = 1;
 }
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {

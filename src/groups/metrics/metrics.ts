@@ -38,10 +38,10 @@ export class Tally {
     }
   }
 
-  addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
+  addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
-    for (let at = 0; at < names.length; at++) addToSum(this.#sumOf(names[at] ?? ""), metrics[at] ?? 0);
+    for (let at = 0; at < metricNames.length; at++) addToSum(this.#sumOf(metricNames[at] ?? ""), metrics[at] ?? 0);
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 

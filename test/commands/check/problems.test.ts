@@ -53,8 +53,8 @@ describe("rollcall check --allow", () => {
     expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("errors cannot be silenced")]);
     const unknown = await check("--allow", "unknown-rol", ...files());
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean unknown-role?")]);
-    const renamed = await check("--allow", "trajectory-twice", ...files());
-    expect([renamed.code, renamed.stderr]).toEqual([2, expect.stringContaining("duplicate-trajectory")]);
+    const renamed = await check("--allow", "group-key-unknown", ...files());
+    expect([renamed.code, renamed.stderr]).toEqual([2, expect.stringContaining("group-key-missing")]);
     const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
     expect(log.code).toBe(2);
   });
