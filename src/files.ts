@@ -93,7 +93,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft that will replace a file. Opens a pipe or a device itself. All methods throw as `node:fs` does. */
+/** Opens a draft that will replace a file, or directly a pipe or a device. All methods throw as `node:fs` does. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;

@@ -82,7 +82,10 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** Replaces the messages of choices by the choices, which the local service stores separately. */
+/**
+ * Puts the choices of `attributes.choices` back in place of their messages. In the inputs, the local service has only
+ * the messages of choices.
+ */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;

@@ -72,7 +72,7 @@ const openGroup = (op: string, model: string) => {
     },
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns seconds by nearest rank: the smallest duration that `share` of the durations do not exceed. */
+      /** Returns seconds by nearest rank: the smallest duration such that `share` of the durations are not longer. */
       const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;

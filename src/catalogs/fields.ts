@@ -103,7 +103,10 @@ export const formatPrice = (name: string, value: unknown) => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp keeps a rise over a limit above the limit */
+/**
+ * Formats a change in percent, such as `-33.3`.
+ * @param roundUp true to round up, so that a rise above a limit is not formatted as the limit
+ */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
@@ -209,7 +212,7 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
 
 export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Finds an id with the same part after the slash, with few typos, or else the only id that contains `id`. */
+/** Finds an id with the same part after the slash, else an id with few typos, else the only id that contains `id`. */
 export const findNearestId = (id: string, ids: readonly string[]) => {
   if (id === "") return undefined;
   const suffixOf = (one: string) => one.slice(one.lastIndexOf("/") + 1).toLowerCase();

@@ -1,4 +1,4 @@
-/** Filters models, in any letter case. A model that lacks a filter's value matches only `--not-deprecated`. */
+/** Filters models, in any letter case. A model without the value for a filter matches only `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";

@@ -50,7 +50,7 @@ export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTex
 const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
-    split: { ...required(Kind.string), takes: Kind.absent | Kind.string },
+    split: { ...required(Kind.string), acceptedKinds: Kind.absent | Kind.string },
     trajectories: anyValue,
     messages_and_choices: anyValue,
     messages: anyValue,
@@ -129,7 +129,7 @@ export class Checker {
       this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;
     }
-    const { more: shape } = requestType.shape.read(table, node);
+    const { derived: shape } = requestType.shape.read(table, node);
     this.result.shapes.add(shape);
     if (shape === "requests") this.#checkRequest(value);
     else if (shape === "groups") this.#checkGroup(value);

@@ -23,7 +23,7 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-/** @param isElement true if the holder, which lacks the field, is in an array, so `convert` cannot read the holder */
+/** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);

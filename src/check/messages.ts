@@ -15,7 +15,7 @@ export const newMessageFacts = () => ({
   hasAssistantTurn: false,
   callsTools: false,
   // Three numbers for each event. A call has the nodes of the call, its id and its tool's name. A result has 0, the
-  // node of its id, and `resultMark`. An id or name that is not a string, or is empty in a call, has the node 0.
+  // node of its id, and `resultMark`. The node is 0 if the id or name is not a string, or is an empty string of a call.
   events: [0],
   /** The used length of `events`. The list keeps its memory for the next trajectory. */
   eventCount: 0,
@@ -139,7 +139,7 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts): void => 
 /** Returns the node of a string; 0 for an empty string. */
 const nonEmptyNode = (table: JsonTable, node: number): number => (json.detailOf(table, node) > 0 ? node : 0);
 
-/** Returns the name of the tool that the event at an index calls; undefined for a call without a name or a result. */
+/** Returns the name of the tool that the event at an index calls; undefined for a result, or a call without a name. */
 const readToolName = (table: JsonTable, events: readonly number[], at: number): string | undefined => {
   const nameNode = events[at + 2] ?? 0;
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;

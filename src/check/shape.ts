@@ -41,8 +41,11 @@ export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table
 export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface Layout {
-  // The distance, in `JsonTable.words`, to the last value of each slot's key; 0 without the key. A distance starts at
-  // the object's node or, after a value with arrays (whose number of nodes varies), at the end of that value.
+  /**
+   * For each slot, the distance to its value, counted in words of `JsonTable.words`; 0 if the key is missing. If a key
+   * is repeated, its last value counts. The distance starts at the object's node. A value with arrays has a varying
+   * number of nodes, so after such a value the distance starts at its end.
+   */
   readonly distances: Int32Array;
   /** For each slot, the number of values with arrays before the slot's value. */
   readonly arraysBefore: Uint8Array;
@@ -67,7 +70,7 @@ export class Shape<Name extends string, Facts> {
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   /** Facts by shape number, for tables whose `shapes` is `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** The `JsonTable.shapes` that gives the numbers of `#knownShapes` their meaning. */
+  /** `JsonTable.shapes` of the last table. Another object means that `#knownShapes` must be emptied. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };

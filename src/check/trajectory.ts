@@ -107,12 +107,12 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
 export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
-  const { kinds, nulls, more } = shape.read(table, node);
+  const { kinds, nulls, derived } = shape.read(table, node);
   const rewardNode = shape.at(table, slots.reward);
   const reward = json.readNumber(table, rewardNode);
   for (const field of nulls) report("null-field", { field }, shape.at(table, slots[field]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
-  if (more.hasFailureKey) inspectExceptions(table, report);
+  if (derived.hasFailureKey) inspectExceptions(table, report);
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   inspectMessages(table, list, facts, report);
@@ -123,7 +123,7 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
-  if (more.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
+  if (derived.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
     checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
   const initial = readVersion(table, slots.initial_policy_version);

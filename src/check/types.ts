@@ -6,44 +6,51 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Receives a problem of the node, or of the value at the path `steps` from the node, which can be absent. */
+/** Receives a problem of a node, or of the value at the path `steps` from the node. This value can be absent. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 /** Reports problems of a value; returns true if the value is valid, perhaps with warnings. */
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
 /** The accepted kinds of a field, a description of these kinds, and a further check of values that are not null. */
-type Field = { readonly takes: number; readonly expected: string; readonly check?: Check | undefined };
+type Field = { readonly acceptedKinds: number; readonly expected: string; readonly check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
 
-export const required = (takes: number, check?: Check): Field => ({ takes, expected: kindNames[takes] ?? "", check });
-export const optional = (takes: number, check?: Check) => ({ ...required(takes, check), takes: takes | absentOrNull });
+export const required = (acceptedKinds: number, check?: Check): Field => ({
+  acceptedKinds,
+  expected: kindNames[acceptedKinds] ?? "",
+  check,
+});
+export const optional = (acceptedKinds: number, check?: Check) => ({
+  ...required(acceptedKinds, check),
+  acceptedKinds: acceptedKinds | absentOrNull,
+});
 
-export const anyValue: Field = { takes: 255, expected: "anything" };
+export const anyValue: Field = { acceptedKinds: 255, expected: "anything" };
 
-/** Defines a type by its fields, in the interface's order, and derives `more` facts from an object's shape. */
-export const defineObjectType = <Name extends string, More>(
+/** Defines a type by its fields, in the interface's order, and derives facts from an object's shape. */
+export const defineObjectType = <Name extends string, Derived>(
   fields: Readonly<Record<Name, Field>>,
-  deriveMore: DeriveFacts<Name, More>,
+  derive: DeriveFacts<Name, Derived>,
 ) => {
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
   const shape = new Shape(names, (kinds, table, object) => ({
     kinds,
     nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
-    isTyped: names.every((name) => (kinds[name] & fields[name].takes) !== 0),
+    isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0),
     fieldChecks: names.flatMap((name, at) => {
       const { check: further } = fields[name];
       return further === undefined || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
     }),
-    more: deriveMore(kinds, table, object),
+    derived: derive(kinds, table, object),
   }));
   const checkField = (table: JsonTable, object: number, field: Name, report: Report): void => {
-    const { takes, expected: wanted, check: further } = fields[field];
+    const { acceptedKinds, expected: wanted, check: further } = fields[field];
     const node = shape.at(table, shape.slots[field]);
     const kind = kindOf(table, node);
-    if ((kind & takes & ~absentOrNull) !== 0) further?.(table, node, report);
-    if ((kind & takes) !== 0) return;
+    if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
+    if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
     // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;

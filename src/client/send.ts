@@ -20,7 +20,7 @@ const maxReplySilences = 2;
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Returns a function that announces retries that wait 1 s or longer, and all from the fourth attempt on. */
+/** Returns a function that announces a retry if it waits 1 s or longer, or if it is the fourth attempt or later. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry): void => {

@@ -31,7 +31,7 @@ export interface Database {
   /** Runs repeatable statements in one transaction, and returns the rows of each statement. */
   transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
-  isUnchanged(): boolean;
+  isFileInPlace(): boolean;
   /** @param finish runs the last statements, which are not retried, so that closing does not wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface DatabaseSchema {
     /** When commits move from SQLite's log to the file. Default: in the commit that fills the log, which is slow. */
     readonly checkpointTime?: "after answers";
   };
-  readonly server: {
+  readonly postgres: {
     readonly version: number;
     readonly tables: readonly string[];
     readonly maxConnections?: number;
@@ -76,8 +76,11 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   readonly toRead?: boolean;
 }
 
-/** Undefined without tables if `make` is false. With `toRead`, opens a copy of a read-only file. @throws Failure */
+/**
+ * Returns undefined if the file or its tables are missing and `make` is false. With `toRead`, opens a copy of a
+ * read-only file. @throws Failure
+ */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
-    ? await (await import("./postgres.ts")).openServer(schema, options)
+    ? await (await import("./postgres.ts")).openPostgres(schema, options)
     : openFile(schema, options);

@@ -8,7 +8,7 @@ import * as failures from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
-export const openServer = async (schema: DatabaseSchema, options: DatabaseOptions) => {
+export const openPostgres = async (schema: DatabaseSchema, options: DatabaseOptions) => {
   const database = createDatabase(schema, options);
   let isOpened = false;
   try {
@@ -26,15 +26,15 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { name, title, server }: DatabaseSchema): Promise<boolean> => {
+const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema): Promise<boolean> => {
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
   if (counts?.integer("columns") !== 2) throw failures.databaseForeign(about);
   const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
-  if (version === undefined || version === server.version) return version !== undefined;
-  throw failures.databaseVersion(about, version, server.version);
+  if (version === undefined || version === postgres.version) return version !== undefined;
+  throw failures.databaseVersion(about, version, postgres.version);
 };
 
 /** The number of the advisory lock that a process holds while it makes tables. */
@@ -42,7 +42,7 @@ const tablesLock = 1919114311;
 
 /** Makes the tables, unless another process has made them since `hasTables`. */
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
-  const { version, tables } = schema.server;
+  const { version, tables } = schema.postgres;
   const sql = `
     DO $$ BEGIN
       PERFORM pg_advisory_xact_lock(${tablesLock});
@@ -64,10 +64,10 @@ const maxRetryWaitMs = 5000;
 /** The timeout limits the wait of other runs if a machine vanishes during a transaction. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
-const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOptions): Database => {
+const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { host, maxWaitMs, onUnavailable, path } = options;
   const about = { path, title };
-  const pool = openPool(options, server.maxConnections ?? defaultMaxConnections);
+  const pool = openPool(options, postgres.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
@@ -120,7 +120,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
         });
         return answers;
       }),
-    isUnchanged: () => true,
+    isFileInPlace: () => true,
     close: async (finish) => {
       isClosing = true;
       await finish?.().catch(() => undefined);

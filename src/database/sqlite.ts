@@ -153,7 +153,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
         if (delaysCheckpoint) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
         return answers;
       }),
-    isUnchanged: () => identity() === identityAtOpen,
+    isFileInPlace: () => identity() === identityAtOpen,
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);

@@ -50,7 +50,10 @@ export const openLinks = (run: FormatRun) => {
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
-  /** Returns the file at a reference's path and, for each id, the only file below the folder with this id. */
+  /**
+   * Returns the file at the reference's path. For each id, also returns the file with this id below the folder of
+   * `from`, if there is exactly one.
+   */
   const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
@@ -103,5 +106,5 @@ export const openLinks = (run: FormatRun) => {
   };
 };
 
-/** Shortens a path out of the folder to the file's name, because such a path is from another machine. */
+/** Replaces an absolute path, or a path that leaves the folder, by its file name. Another machine wrote such a path. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

@@ -111,7 +111,10 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Drops the steps that a continuation marks as copies or, without marks, its first steps that equal `before`. */
+  /**
+   * Drops the steps that a continuation copied. If no step has `is_copied_context`, these are the first steps, as long
+   * as they equal the steps in `before`.
+   */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");

@@ -94,7 +94,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
   return undefined;
 };
 
-/** Returns a part of the group key, because the policy changes with each step. */
+/** Returns the row's step, which is part of the group key, because the policy changes with each step. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Returns a digest that does not depend on the spelling of values. */

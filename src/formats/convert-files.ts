@@ -204,19 +204,19 @@ const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, v
 /** Opens documents next to inputs. A document next to a remote file must be an input, too. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
-  const existing = new Set<string>();
+  const foundNames = new Set<string>();
   /** Cached, because all records of a file have the same document. */
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
   let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
-    if (bytes !== undefined) existing.add(name);
+    if (bytes !== undefined) foundNames.add(name);
     latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
     return latest.value;
   };
   return {
-    existing,
+    foundNames,
     load,
     documentAt: (file: string, path: string): Value | undefined => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };

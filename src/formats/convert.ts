@@ -31,7 +31,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   reportEmptyFolders(folders, { skipped, problems: inputs.problems });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // A remote file can be a document next to another file, so unused files stay open, too.
+  // Sources without a format stay open, too, because `documents` may read a remote file as a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -75,7 +75,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       unreadableRecords,
       receipt: run.receipt && { data: run.receipt.data, records: () => listRecordMappings(groups) },
     },
-    skipped: skipped.filter((file) => !run.documents.existing.has(file)),
+    skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
   };
 };
 

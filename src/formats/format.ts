@@ -14,7 +14,7 @@ export interface FormatOptions {
   readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
-  /** True if each document of a trajectory of several documents becomes a history. */
+  /** True if a trajectory in several documents keeps each document as a separate history. */
   readonly keepsHistories: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface SourceRecord {
   /** Index in the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of the record's group, which is invalid if the record cannot be converted. */
+  /** The key of the record's group. If the record cannot be converted, this group is invalid. */
   group?: string;
 }
 
@@ -75,7 +75,7 @@ export interface Converter {
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** Returns the faults between records, such as missing rows, after the last record. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group in the name of an unreadable member. */
+  /** Returns the group key that the name of an unreadable archive member contains: `samples/<key>_epoch_1.json`. */
   groupOfMember?(member: string): string | undefined;
 }
 
@@ -91,7 +91,10 @@ export interface Format {
   readonly columns?: readonly string[] | undefined;
   /** Columns whose JSON is parsed and never becomes text of a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Matches names with `/`, without `.gz` or `.zst`. An unrecognized file that matches gets a recognized format. */
+  /**
+   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
+   * of the other inputs that matches its name.
+   */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Their files are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];

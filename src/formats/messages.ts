@@ -34,7 +34,7 @@ export const haveTexts = (list: Value | undefined, key: string): boolean => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts a list of messages, also as JSON in a string, or a text to turns. @throws ConversionError */
+/** Converts a text or a list of messages (also a list as JSON in a string) to turns. @throws ConversionError */
 export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;

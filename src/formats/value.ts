@@ -11,7 +11,7 @@ interface JsonText {
   readonly document: string | undefined;
   /** The string that contains this JSON, or the array of these numbers; undefined for a record or document. */
   readonly holder: Value | undefined;
-  /** Long texts by the nodes of their strings, which are empty in the bytes. */
+  /** Long texts by the nodes of their strings. In the bytes, these strings are empty. */
   longTexts: Map<number, Buffer> | undefined;
   /** The parsed strings with JSON and arrays of numbers, by their nodes. */
   nested: Map<number, Value | undefined> | undefined;

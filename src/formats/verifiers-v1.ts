@@ -157,7 +157,7 @@ const readStart = (trace: Value): OutputJson | undefined => {
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
-/** Returns the turns to each leaf, the last leaf first. A sampled node is a choice in the first of its paths only. */
+/** Returns the turns up to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);

@@ -101,7 +101,7 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** For each key, texts that become part of the object's shape. With another text, the object has no shape. */
+  /** For each key, texts that become part of the object's shape. An object with an unregistered string has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -186,7 +186,10 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Returns the start of the first `length` (16 or more) letters, digits, `_`, `-` or `.` in a row; else `end`. */
+  /**
+   * Returns the start of the first run of at least `length` (16 or more) letters, digits, `_`, `-` and `.`; `end` if
+   * there is no such run.
+   */
   findRun(from: number, end: number, length: number): number {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }

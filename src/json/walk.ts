@@ -33,7 +33,7 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns the offset `from`, or the start of the white space that ends there. */
+/** Returns the start of the white space that ends at `from`; `from` if there is no white space. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;

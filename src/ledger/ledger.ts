@@ -29,7 +29,7 @@ const ledgerSchema: db.DatabaseSchema = {
   title: "the ledger",
   // The application id is "rcLG".
   file: { applicationId: 0x72634c47, version: 1, tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT") },
-  server: {
+  postgres: {
     version: 1,
     tables: [
       `CREATE TABLE rollcall.run (
@@ -82,7 +82,7 @@ export const openLedger = async (
     path: database.path,
     created,
     isShared: database.isShared,
-    isIntact: database.isUnchanged,
+    isIntact: database.isFileInPlace,
     /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
     now,
     ...writer,
@@ -124,7 +124,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests before claims, so that a request that a run retries is either gone or keeps its claims.
+      // Deletes requests before claims. A request that a run retries meanwhile is then gone, or it keeps its claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

@@ -41,7 +41,7 @@ export const openPriorOutcomes = (options: {
     /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** Adds requests, which must include all unknown, new, and possibly changed requests since the last call. */
+    /** `entries` must include all unknown requests, and all that may be new or changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);

@@ -24,7 +24,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   return status === 409 ? "unknown" : "refused";
 };
 
-/** True if no attempt may follow. After `unknown`, an attempt may follow only if the key is honored or by option. */
+/** True if no attempt may follow. After `unknown`, an attempt needs an honored key or `--on-unknown resend`. */
 export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
 /** Time after the first attempt in which rollcall resends a request whose key the service honors (guarantees.md). */
@@ -43,7 +43,10 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request of an earlier run is resent: by option or honored key, never with `--resend-logged`. */
+/**
+ * True if an unknown request of an earlier run is resent: with `--on-unknown resend` or an honored key, but never with
+ * `--resend-logged`.
+ */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,

@@ -32,7 +32,7 @@ const part = (file: Partial<DatabaseSchema["file"]> = {}): DatabaseSchema => ({
   name: "ledger",
   title: "the notes",
   file: { ...filePart, ...file },
-  server: {
+  postgres: {
     version: 1,
     tables: [
       "CREATE TABLE rollcall.notes (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text TEXT, bytes BYTEA)",

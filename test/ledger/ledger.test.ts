@@ -460,7 +460,7 @@ describe("a run's lease on a shared ledger", () => {
       isShared: true,
       query: ask,
       transact: async () => [],
-      isUnchanged: () => true,
+      isFileInPlace: () => true,
       close: async () => undefined,
     };
     const host = { ...testHost(), elapsed: () => state.now };

@@ -11,7 +11,10 @@ export interface Rule<Data> {
   readonly advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   readonly why?: string;
-  /** A problem of a `whole` group or trajectory has no excerpt. Rejecting groups cannot solve a problem of `input`. */
+  /**
+   * `whole`: the problem concerns a whole group or trajectory, so the problem has no excerpt. `input`: rejecting groups
+   * cannot solve the problem.
+   */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }

@@ -37,7 +37,7 @@ const maxSecretBytes = 400;
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** Has a 1 at the first two bytes, as a big-endian number, of each key format. */
+/** Has a 1 for each key format. The index is the format's first two bytes, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const [, { source }] of keyFormats) {
   const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
@@ -112,7 +112,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
-/** Redacts secrets in a text, and moves the range `from` to `to` with its characters. */
+/** Redacts secrets in a text. Adjusts `from` and `to`, so that they bound the same characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

@@ -28,7 +28,7 @@ export let faultAt: usize = 0;
 /** The end of the text. White space or the terminator follows, so reading one more byte is safe. */
 let end: usize = 0;
 
-/** Sets the fault of a text that is correct up to `at`, where the token `next` is expected, and ends at `limit`. */
+/** Sets the fault of a text that ends at `limit` and is correct up to `at`, where the token `next` is expected. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -79,7 +79,7 @@ function findInString(from: usize): usize {
     const length: usize = byte === backslash ? escapeLength(at) : 1;
     if (length === 0) {
       let stop = at + 1;
-      // Skips `u` and the hexadecimal digits, of which less than four follow.
+      // Skips `u` and fewer than four hexadecimal digits.
       if (byteAt(stop) === 0x75)
         do stop++;
         while (isHex(byteAt(stop)));

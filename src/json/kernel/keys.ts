@@ -1,4 +1,4 @@
-/** Gives ids to keys: from 1 to registered keys, and above `maxRegistered` to learned keys, which occurred in texts. */
+/** Gives ids to keys. Ids of registered keys start at 1. Keys learned from texts have ids above `maxRegistered`. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;

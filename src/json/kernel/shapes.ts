@@ -72,7 +72,7 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** The ids of expected first keys, by the lower bits of the shape before the object (`beginShape`). */
+/** The ids of expected first keys. The index is the lower bits of `before` in `beginShape`. */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;

@@ -162,7 +162,7 @@ function endOfElement(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Sets the fault at `after`, the end of a value, or where the pass stopped if `after` is 0. Returns the result. */
+/** Sets the fault at `after`, the end of a value. If `after` is 0, sets the fault at `stop`. Returns the result. */
 function findStop(after: usize, end: usize): u32 {
   if (isOutOfMemory) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
@@ -187,8 +187,8 @@ function readValue(from: usize): usize {
   /** The node of the outermost open value of a leaf key; 0 for none. */
   let leaf: usize = 0;
   /**
-   * The innermost open array or object (0 for none), its first byte, and its shape. Until it is closed, the words of
-   * its node are its start, its first byte, the enclosing node, and its shape when the last inner value was opened.
+   * The node of the innermost open array or object (0 for none), the first byte, and the shape. Until the value is
+   * closed, the words of the node are: start, first byte, enclosing node, and the shape before the last inner value.
    */
   let open: usize = 0;
   let opening: u32 = 0;

@@ -33,7 +33,7 @@ export interface FollowedFile {
   readonly scan: Scan;
   /** Monotonic milliseconds at which lines were read, or at which the move of the file was found. */
   changedAt: number;
-  /** True if all groups are complete, because another file has the name and this file was quiet. */
+  /** True after another file got the name, and this file was quiet or had its last poll. Its groups are complete. */
   isFinished: boolean;
   /** True if the groups cannot be read again, because the file was rewritten. */
   isRewritten: boolean;
@@ -75,7 +75,10 @@ export const openFollowedFiles = (
     throw grouping.invalidInput(problems);
   };
 
-  /** Reports new mismatches of whole requests and shapes. Returns the first line with an error. */
+  /**
+   * If a new request or shape was read, reports lines of different shapes, and input requests with different splits or
+   * keys. Returns the first line with an error.
+   */
   const reportNewMismatches = (): number | undefined => {
     const count = requests.byContent.size + shapes.size;
     if (count === comparedCount) return undefined;

@@ -46,7 +46,10 @@ export const parseId = (text: string): Buffer | undefined =>
 
 /** Bytes of a stored piece of a body. The last piece can be shorter. */
 export const pieceBytes = 2 ** 20;
-/** The number of the first piece with spans. Strings are limited to 512 MiB, so a body has at most 512 pieces. */
+/**
+ * From this number on, pieces contain the spans of trajectories. Pieces with lower numbers are the body. Strings are
+ * limited to 512 MiB, so a body has at most 512 pieces.
+ */
 export const firstSpanPiece = 2 ** 10;
 /** Bytes of a span, which is four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;

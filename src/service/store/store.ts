@@ -43,7 +43,7 @@ const storeSchema: db.DatabaseSchema = {
     tables: createTableStatements("lower(hex(randomblob(16)))", "id"),
     checkpointTime: "after answers",
   },
-  server: {
+  postgres: {
     version: 1,
     tables: [
       // `logged_model_once` has a digest of the model's name, which can be longer than an index key of PostgreSQL.
@@ -83,7 +83,7 @@ export const openStore = async (
       saveRequest: openRequestWriter(database, { file, newestMs }),
       ...createQueries(database),
       check: async (): Promise<void> => {
-        if (!database.isUnchanged()) throw databaseFailed({ ...file, code: "ENOENT" });
+        if (!database.isFileInPlace()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
       },
       close: async (): Promise<void> => await database.close(),
