@@ -13,25 +13,44 @@ const minLengthInNames = 8;
 const minBase64Length = 6;
 /** A search pattern has this number of letters of a secret. The other letters are compared after a match. */
 const headLength = 4;
+/** For more text, in UTF-16 units, a run is faster with compiled patterns. */
+const maxFoldedLength = 100_000;
 
 export const openSecrets = () => {
   const known = new Set<string>();
   // The longest spelling is first, because a secret may contain another secret.
   let spellings: readonly SecretSpelling[] = [];
+  let length = 0;
+  /** Omits spellings that a text cannot contain, because a run takes 5 ms to compile the patterns of a secret. */
+  const findPossible = (text: string): readonly SecretSpelling[] => {
+    length += text.length;
+    if (length > maxFoldedLength || spellings.length === 0 || escapePattern.test(text)) return spellings;
+    const folded = foldText(text);
+    return spellings.filter(({ foldedHead }) => folded.includes(foldedHead));
+  };
   return {
     add(secret: string): void {
       if (known.has(secret)) return;
       known.add(secret);
       spellings = [...spellings, ...spellingsOf(secret)].sort((a, b) => b.letters.length - a.letters.length);
     },
-    redact: (text: string): string => spellings.reduce(redactSpelling, text),
+    redact: (text: string): string => findPossible(text).reduce(redactSpelling, text),
     redactJson(json: string): string {
-      const present = spellings.filter(({ head }) => json.search(head) >= 0);
+      const present = findPossible(json).filter(({ head }) => json.search(head()) >= 0);
       if (present.length === 0) return json;
       const inNames = present.filter((spelling) => spelling.inNames);
       return replaceInStrings(json, (text, isName) => (isName ? inNames : present).reduce(redactSpelling, text));
     },
   };
+};
+
+/** Matches an escape, and the long s, which the patterns of a secret match as s. */
+const escapePattern = /\\|%[\da-f]|&[#a-z]|\u017f/i;
+
+/** Makes all spellings without escapes equal: ignores case, line breaks, and the letters of forms and base64. */
+const foldText = (text: string): string => {
+  const letters = text.toLowerCase().replaceAll("_", "/");
+  return letters.replace(/[\s>|│+-]+/g, "");
 };
 
 /** Returns the encodings of a secret and of its lines: plain, hex, and base64, alone or in an encoded header. */
@@ -62,9 +81,15 @@ type SecretSpelling = ReturnType<typeof spellingOf>;
 /** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
 const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
-  const heads = letters.slice(0, headLength);
-  const patterns = heads.map((letter) => `(?:${letterPatterns(letter).toReversed().join("|")})`);
-  return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
+  const start = letters.slice(0, headLength);
+  // Other letters can match letters that are not equal after folding.
+  const foldedHead = start.every((letter) => /[ -~]/.test(letter)) ? foldText(start.join("")) : "";
+  const compile = () => {
+    const patterns = start.map((letter) => `(?:${letterPatterns(letter).toReversed().join("|")})`);
+    return new RegExp(patterns.join(`(?:${lineBreak})?`), "giu");
+  };
+  let compiled: RegExp | undefined;
+  return { letters, foldedHead, head: () => (compiled ??= compile()), inNames, isBase64 };
 };
 
 const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
@@ -127,7 +152,8 @@ const findEnds = (letters: readonly string[], text: string, from: number): reado
   return ends;
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling): string => {
+const redactSpelling = (text: string, { letters, isBase64, ...spelling }: SecretSpelling): string => {
+  const head = spelling.head();
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;

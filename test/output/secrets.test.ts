@@ -48,17 +48,6 @@ describe("the redaction of a secret", () => {
     expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
   });
 
-  it("covers the url-safe base64 of a secret, with - and _ in it", async () => {
-    const host = testHost();
-    const screen = screenOn(host);
-    const one = "sk-???>>>1234567890";
-    const spelling = Buffer.from(one).toString("base64url");
-    expect(spelling).toContain("_Pj4-");
-    screen.hideSecret(one);
-    await screen.printText(`${spelling}\n`);
-    expect(host.printed()).toBe("***\n");
-  });
-
   const places: readonly (readonly [string, ScreenFlags, (screen: Screen, text: string) => Promise<void>])[] = [
     ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
     ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
@@ -148,14 +137,6 @@ describe("the redaction of a secret", () => {
     expect(JSON.parse(host.said()).error.message).toBe("internal error: ***");
   });
 
-  it("covers each line of a secret of several lines", async () => {
-    const host = testHost();
-    const screen = screenOn(host);
-    screen.hideSecret("-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n");
-    await screen.printText("a first-line-1234 b\nc second-line-5678 d\n");
-    expect(host.printed()).toBe("a *** b\nc *** d\n");
-  });
-
   it.each([
     "https:/user:pass-w0rd@host",
     "https:user:pass-w0rd@host",
@@ -189,11 +170,18 @@ describe("the redaction of a secret", () => {
     expect(host.said()).toBe(argv.join(" "));
   });
 
-  it("ignores a secret of three letters or fewer", async () => {
+  const several = "-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n";
+  it.each([
+    ["covers the url-safe base64 of a secret, with - and _ in it", ["sk-???>>>1234"], "c2stPz8_Pj4-MTIzNA", "***"],
+    ["covers each line of a secret of several lines", [several], "a first-line-1234\nsecond-line-5678", "a ***\n***"],
+    ["covers a secret in lines of a table", ["sk/-1234"], "S\u212a_\n │ -1234 end", "*** end"],
+    ["covers a secret with the long s", ["sk/-1234"], "\u017fk/-1234 end", "*** end"],
+    ["ignores a secret of three letters or fewer", ["", " ", "a", "abc"], "abc a", "abc a"],
+  ])("%s", async (_, secrets, text, shown) => {
     const host = testHost();
     const screen = screenOn(host);
-    for (const one of ["", " ", "a", "abc"]) screen.hideSecret(one);
-    await printList(screen, listOf("abc a"));
-    expect(host.printed()).toBe("abc a\n");
+    for (const one of secrets) screen.hideSecret(one);
+    await screen.printText(text);
+    expect(host.printed()).toBe(shown);
   });
 });
