@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
@@ -106,12 +109,20 @@ describe("the redaction of a secret", () => {
     async (...place) => await expectNoSpelling(place, { numRuns: 100 }),
   );
 
-  it("covers values of secret options and passwords in malformed URLs", () => {
-    const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
+  it("covers values of secret options, passwords in malformed URLs, texts of files in variables, and saved keys", () => {
+    const folder = mkdtempSync(join(tmpdir(), "secrets-"));
+    const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    save("credentials.json", '\ufeff{"profiles":{"p":{"log":{"key":"saved-key"},"calls":0}}}');
+    save("token", "file-key\n");
+    save("ledger", "postgres://me:file-pass@[::bad\n");
+    const files = { ROLLCALL_TOKEN_FILE: join(folder, "token"), ROLLCALL_LEDGER_FILE: join(folder, "ledger") };
+    const unreadable = { ROLLCALL_API_KEY_FILE: folder, ROLLCALL_PASSWORD_FILE: join(folder, "missing") };
+    const proxy = { https_proxy: "http://me:proxy-pass@[::bad" };
+    const host = testHost({ env: { ...files, ...unreadable, ...proxy, ROLLCALL_CONFIG_DIR: folder } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
     const screen = openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) });
-    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
-    return screen.writeError(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
+    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word saved-key file-key file-pass 4000");
+    return screen.writeError(() => "").then(() => expect(host.said()).toBe(`${"*** ".repeat(7)}4000\n`));
   });
 
   it("covers a secret before a long text is cut", async () => {

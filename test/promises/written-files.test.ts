@@ -10,7 +10,8 @@ const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", co
 describe.concurrent("files made of inputs", () => {
   it("contain no secret and no control character, except rejected lines, which keep their bytes", async (context) => {
     const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "key-of-1234-5678" });
+    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
+    place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
     const file = place.write("a.jsonl", linesOf(named, groupOf(2)));
     service.next(async (asked) => {
