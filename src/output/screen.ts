@@ -2,6 +2,7 @@
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
+import { listSavedKeys, readVariableFiles } from "../settings/known-secrets.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
@@ -45,17 +46,32 @@ type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: bo
 
 const spinnerColumns = 4;
 
+/** Opens a cleaner that knows the secrets in arguments, even if they are invalid, in variables, and in files. */
+const openRunCleaner = (host: Host) => {
+  const safe = openCleaner(host.env);
+  const variables = [host.env, readVariableFiles(host.env)];
+  const urls = variables
+    .flatMap((env) => Object.entries(env))
+    .filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
+  const typedSecrets = findSecrets([...host.argv, ...urls.map(([, value]) => value ?? "")]);
+  const secrets = [...typedSecrets, ...variables.flatMap(listSecrets), ...listSavedKeys(host)];
+  for (const secret of secrets) safe.addSecret(secret);
+  return safe;
+};
+
 export type Screen = ReturnType<typeof openScreen>;
 
 type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
-export const openScreen = ({ host, options }: { readonly host: Host; readonly options: ScreenOptions }) => {
+type ScreenRequest = Readonly<{
+  host: Host;
+  options: ScreenOptions;
+  safe?: ReturnType<typeof openCleaner> | undefined;
+}>;
+
+/** @param safe the cleaner of the run's earlier screen. Default: a new one, which reads the secrets of the run. */
+export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
   const { env, terminal } = host;
-  const safe = openCleaner(env);
-  const urls = Object.entries(env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-  // Secrets in arguments are redacted in all output, even if the arguments are invalid.
-  const typedSecrets = findSecrets([...host.argv, ...urls.map(([, value]) => value ?? "")]);
-  for (const secret of [...typedSecrets, ...listSecrets(env)]) safe.addSecret(secret);
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isProgramFormat(options.format);
   const isQuiet = isForProgram || options.quiet;

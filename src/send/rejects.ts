@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
 
-/** Opens the rejects file and its reasons. Redacts secrets in the reasons, not in the rejected lines. */
+/** Opens the rejects file and its reasons. `redact` also escapes harmful characters, and is not for rejected lines. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },

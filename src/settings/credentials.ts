@@ -8,6 +8,7 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode, toOptionName } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
+import { maxSecretBytes } from "./known-secrets.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
@@ -152,8 +153,6 @@ export const findSavedUses = (logins: JsonObject | undefined): readonly Credenti
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
 type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
-
-export const maxSecretBytes = 64 * 1024;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 

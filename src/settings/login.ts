@@ -7,6 +7,7 @@ import type { Host } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
+import { maxSecretBytes } from "./known-secrets.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved.ts";
@@ -189,7 +190,7 @@ const readKey = async ({ host, screen }: SettingsSources, targets: readonly Logi
     // Joins pasted lines, so that a key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped
       ? ((await readLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
-      : (await readUpTo(host.stdin, credentials.maxSecretBytes, host))?.toString("utf8");
+      : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
     const key = credentials.removeLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
@@ -46,17 +49,6 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toContain("***");
     expect(host.printed() + host.said()).not.toContain("1234567890");
     expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
-  });
-
-  it("covers the url-safe base64 of a secret, with - and _ in it", async () => {
-    const host = testHost();
-    const screen = screenOn(host);
-    const one = "sk-???>>>1234567890";
-    const spelling = Buffer.from(one).toString("base64url");
-    expect(spelling).toContain("_Pj4-");
-    screen.hideSecret(one);
-    await screen.printText(`${spelling}\n`);
-    expect(host.printed()).toBe("***\n");
   });
 
   const places: readonly (readonly [string, ScreenFlags, (screen: Screen, text: string) => Promise<void>])[] = [
@@ -117,12 +109,20 @@ describe("the redaction of a secret", () => {
     async (...place) => await expectNoSpelling(place, { numRuns: 100 }),
   );
 
-  it("covers values of secret options and passwords in malformed URLs", () => {
-    const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
+  it("covers values of secret options, passwords in malformed URLs, texts of files in variables, and saved keys", () => {
+    const folder = mkdtempSync(join(tmpdir(), "secrets-"));
+    const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    save("credentials.json", '\ufeff{"profiles":{"p":{"log":{"key":"saved-key"},"calls":0}}}');
+    save("token", "file-key\n");
+    save("ledger", "postgres://me:file-pass@[::bad\n");
+    const files = { ROLLCALL_TOKEN_FILE: join(folder, "token"), ROLLCALL_LEDGER_FILE: join(folder, "ledger") };
+    const unreadable = { ROLLCALL_API_KEY_FILE: folder, ROLLCALL_PASSWORD_FILE: join(folder, "missing") };
+    const proxy = { https_proxy: "http://me:proxy-pass@[::bad" };
+    const host = testHost({ env: { ...files, ...unreadable, ...proxy, ROLLCALL_CONFIG_DIR: folder } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
     const screen = openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) });
-    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
-    return screen.writeError(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
+    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word saved-key file-key file-pass 4000");
+    return screen.writeError(() => "").then(() => expect(host.said()).toBe(`${"*** ".repeat(7)}4000\n`));
   });
 
   it("covers a secret before a long text is cut", async () => {
@@ -146,14 +146,6 @@ describe("the redaction of a secret", () => {
     expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
     await printFailure(screen, { failure: defect(secret), exitCode: 1 });
     expect(JSON.parse(host.said()).error.message).toBe("internal error: ***");
-  });
-
-  it("covers each line of a secret of several lines", async () => {
-    const host = testHost();
-    const screen = screenOn(host);
-    screen.hideSecret("-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n");
-    await screen.printText("a first-line-1234 b\nc second-line-5678 d\n");
-    expect(host.printed()).toBe("a *** b\nc *** d\n");
   });
 
   it.each([
@@ -189,11 +181,18 @@ describe("the redaction of a secret", () => {
     expect(host.said()).toBe(argv.join(" "));
   });
 
-  it("ignores a secret of three letters or fewer", async () => {
+  const several = "-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n";
+  it.each([
+    ["covers the url-safe base64 of a secret, with - and _ in it", ["sk-???>>>1234"], "c2stPz8_Pj4-MTIzNA", "***"],
+    ["covers each line of a secret of several lines", [several], "a first-line-1234\nsecond-line-5678", "a ***\n***"],
+    ["covers a secret in lines of a table", ["sk/-1234"], "S\u212a_\n │ -1234 end", "*** end"],
+    ["covers a secret with the long s", ["sk/-1234"], "\u017fk/-1234 end", "*** end"],
+    ["ignores a secret of three letters or fewer", ["", " ", "a", "abc"], "abc a", "abc a"],
+  ])("%s", async (_, secrets, text, shown) => {
     const host = testHost();
     const screen = screenOn(host);
-    for (const one of ["", " ", "a", "abc"]) screen.hideSecret(one);
-    await printList(screen, listOf("abc a"));
-    expect(host.printed()).toBe("abc a\n");
+    for (const one of secrets) screen.hideSecret(one);
+    await screen.printText(text);
+    expect(host.printed()).toBe(shown);
   });
 });

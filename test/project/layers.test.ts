@@ -32,7 +32,7 @@ const modules: Readonly<Record<string, Module>> = {
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
   output: {
-    imports: "calls contract trajectories",
+    imports: "calls contract settings trajectories",
     packages: "chalk cli-table3 get-east-asian-width ora",
     uses: "files processes",
   },
@@ -118,8 +118,8 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 /** True if other modules may import a file. */
 const isPublic = (path: string): boolean =>
   openModules.has(moduleOf(path)) ||
-  // A failure can be made or recognized without loading the module.
-  /^src\/\w+\/(index|failures)\.ts$/.test(path) ||
+  // A failure can be made or recognized, and secrets can be redacted, without loading the module.
+  /^src\/\w+\/(index|failures|known-secrets)\.ts$/.test(path) ||
   path === `src/${moduleOf(path)}.ts`;
 
 /** Returns the fault of an import; undefined if it is allowed. */

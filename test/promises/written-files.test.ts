@@ -2,34 +2,35 @@ import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../support/here.ts";
 import { faultyService } from "../support/raw-server.ts";
-import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
+import { groupOf, linesOf, placeAt } from "./place.ts";
 
 /** A rollout that verifiers wrote. */
 const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", completion: "c", answer: "c", reward });
 
 describe.concurrent("files made of inputs", () => {
-  it("contain no secret of the run, except rejected lines, which are copied byte for byte", async (context) => {
+  it("contain no secret and no control character, except rejected lines, which keep their bytes", async (context) => {
     const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "key-of-1234-5678" });
+    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
+    place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
     const file = place.write("a.jsonl", linesOf(named, groupOf(2)));
     service.next(async (asked) => {
       const sent = /^authorization: (.*)\r$/im.exec(await asked.head())?.[1];
-      const echoed = `${sent}, a2V5LW9mLTEyMzQtNTY3OA==, \\u006bey-of-1234-5678`;
+      const echoed = `${sent}, a2V5LW9mLTEyMzQtNTY3OA==, \\u006bey-of-1234-5678, \u202eb`;
       const loc = ["body", "trajectory_groups", 0, "note"];
       await asked.body();
       asked.answer(422, { body: `{"detail":[{"loc":${JSON.stringify(loc)},"msg":"not ${echoed}","type":"t"}]}` });
     });
     expect((await place.log([file, "--on-refused", "skip"])).code).toBe(7);
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${named}\n`);
-    expect(reasonsOf(`${file}.rejected`)[0]?.message).toContain("not Bearer ***, ***, ***");
+    expect(readFileSync(`${file}.rejected.reasons`, "utf8")).toContain("not Bearer ***, ***, ***, \\u202eb");
 
-    place.write("b.jsonl", JSON.stringify({ ...rollout(1), "key-of-1234-5678": 1 }));
+    place.write("b.jsonl", JSON.stringify({ ...rollout(1), "\u202ekey-of-1234-5678": 1 }));
     expect((await place.run(["convert", "b.jsonl", "--out", "b.groups", "--receipt", "b.receipt"])).code).toBe(0);
     expect((await place.run(["view", "b.jsonl", "--html", "b.html"])).code).toBe(0);
     for (const name of ["b.receipt", "b.html"]) {
       const text = readFileSync(place.path(name), "utf8");
-      expect([text.includes("***"), text.includes("key-of-1234-5678")]).toEqual([true, false]);
+      expect([text.includes("***"), /key-of-1234-5678|\u202e/.test(text)]).toEqual([true, false]);
     }
     JSON.parse(readFileSync(place.path("b.receipt"), "utf8"));
   });

@@ -41,7 +41,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
   if (typed.exact && leaves !== null && leaves.left_out > 0)
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
-  const redact = screen.safe.verbatimJson;
+  const redact = screen.safe.json;
   const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
   const lines = readGroupLines(dataset);
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);

@@ -56,7 +56,7 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
 };
 
 export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
-  const pieces = composeReceipt(dataset, screen.safe.verbatimJson);
+  const pieces = composeReceipt(dataset, screen.safe.json);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 

@@ -175,7 +175,7 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const report = openReporter(screen, meter, run.printsEvents);
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
-    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.safe.verbatimJson },
+    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.safe.json },
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
