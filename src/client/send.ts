@@ -136,8 +136,9 @@ export const openClient = (options: ClientOptions) => {
     }
     const failure = isSuccess(status) ? undefined : failures.toReplyFailure(context, tried);
     const idempotencyKey = tried.headers["idempotency-key"];
-    const isCut = error !== undefined;
-    return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
+    const hasRetryAfter = tried.headers["retry-after"] !== undefined;
+    const answer = { status, retryAfterMs, hasRetryAfter, idempotencyKey, body: bytes, isBodySent, failure };
+    return { kind: "answered", ...answer, isCut: error !== undefined };
   };
 
   return {

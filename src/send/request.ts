@@ -15,11 +15,11 @@ export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "r
 /** Returns the outcome of an attempt (guarantees.md). If there is a status, it decides, even if sending failed. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
-  const { status, isBodySent, retryAfterMs } = attempt;
+  const { status, isBodySent, hasRetryAfter } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
   // Assumed: a 503 with Retry-After says that the request was not processed.
-  if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
+  if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not-processed";
   if (status >= 500) return isBodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";
 };
