@@ -120,7 +120,9 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
           const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          end(isInHeaders ? new TransportError("CUT_HEADERS", { cause: thrown }) : error);
+          // undici has no other sign of an unrequested 100 Continue.
+          const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
+          end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
         },
       },
     );
@@ -175,8 +177,8 @@ export class TransportError extends Error {
   /**
    * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (the total time is over), SILENT
    * (no data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the
-   * connection ended early), CUT_HEADERS (it ended within the headers, also if undici ended it after an unrequested 100
-   * Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   * connection ended early), BAD_HEADERS (the headers are cut or invalid), CONTINUE (undici ended the connection after
+   * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;
   readonly status: number | undefined;
