@@ -65,6 +65,7 @@ interface LogCounts {
   readonly requests: number;
   /** True if a rerun skips the logged groups. */
   readonly hasLedger: boolean;
+  readonly resendLogged: boolean;
   readonly ledgerArgs: readonly string[];
 }
 
@@ -97,10 +98,12 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-export const logUnresolved = ({ unknown, logged, ledgerArgs }: LogCounts, details: FailureDetails): Failure => {
+/** @param isLeft true if `--on-unknown resend` could not resend the requests, because the input differs */
+export const logUnresolved = (facts: LogCounts & { isLeft: boolean }, details: FailureDetails): Failure => {
+  const { unknown, logged, isLeft } = facts;
   const groups = sentences.pluralize(unknown, "group");
   const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  const hint = toCheckServiceHint(ledgerArgs);
+  const hint = toCheckServiceHint(facts, { isLeft });
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
 };
 
@@ -111,11 +114,16 @@ interface UnknownFacts extends LogCounts, Pick<SentRequest, "number" | "unknownF
   readonly canResolve: boolean;
 }
 
-const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string => {
+const toCheckServiceHint = (
+  { ledgerArgs, resendLogged }: LogCounts,
+  { id, isLeft = false }: { id?: string | undefined; isLeft?: boolean },
+): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
-  const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
+  const resolve = (option: string) => `run \`rollcall ledger resolve ${id ?? "<id>"} ${option}${args}\``;
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
-  return `check whether the service has these groups. If it does, run ${resolve}${source}. If not, run the same \`rollcall log\` command with --on-unknown resend`;
+  const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
+  const otherwise = isLeft ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
+  return `check whether the service has these groups. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -133,7 +141,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
-      ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
+      ? `${toCheckServiceHint(facts, { id: facts.areMoreUnknown ? undefined : facts.id })}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });

@@ -6,6 +6,7 @@ import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
+import type { SendOptions } from "./delivery.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
@@ -51,6 +52,7 @@ type LogResultParts = Readonly<{
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
+  onUnknown: SendOptions["onUnknown"];
   ledgerArgs: readonly string[];
 }>;
 
@@ -92,15 +94,16 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 
 /** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
-  const { sent, groups, ledgerArgs, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued, hasLedger, ledgerArgs };
+  const counts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued };
+  const facts = { ...counts, hasLedger, resendLogged, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const { request, recorded } = unknown;
-    const canResolve = hasLedger && unknown.isKeyHonored && !run.resendLogged;
+    const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
@@ -108,7 +111,10 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     return logUnknown(data, { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
-  if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
+  if (groups.unknown > 0) {
+    const isLeft = run.onUnknown === "resend" && !resendLogged && stop === undefined;
+    return logUnresolved({ ...facts, isLeft }, stopDetails);
+  }
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
