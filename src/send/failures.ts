@@ -61,6 +61,7 @@ export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
 interface LogCounts {
   readonly logged: number;
   readonly notSent: number;
+  readonly rejected: number;
   readonly unknown: number;
   readonly requests: number;
   /** True if a rerun skips the logged groups. */
@@ -70,16 +71,16 @@ interface LogCounts {
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
-  const { logged, notSent, hasLedger } = counts;
+  const { logged, notSent, rejected, hasLedger } = counts;
   const rest = hasLedger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
   const first = findFirstStep(stop, details);
-  const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
+  const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
+  const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
 interface RejectedFacts extends LogCounts {
-  readonly rejected: number;
   readonly unreadable: number;
   readonly file: string;
   readonly isEmpty: boolean;

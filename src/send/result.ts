@@ -98,7 +98,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const counts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued };
+  const counts = { logged, notSent, rejected, unknown: groups.unknown, requests: sent.attemptedOrQueued };
   const facts = { ...counts, hasLedger, resendLogged, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
@@ -123,7 +123,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (stop === undefined) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
-    const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
+    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // Without a ledger, a rerun would log everything again.

@@ -236,7 +236,7 @@ describe.concurrent("--on-invalid skip", () => {
     const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r")]);
     expect([code, error?.cause]).toEqual([7, "storage"]);
     expect(error?.message).toBe(
-      `1 group logged, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
+      `1 group logged, 1 rejected, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
     );
   });
 
