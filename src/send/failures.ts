@@ -72,8 +72,9 @@ interface LogCounts {
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
   const { logged, notSent, rejected, hasLedger } = counts;
-  const rest = hasLedger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
-  const first = findFirstStep(stop, details);
+  const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
+  const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
+  const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
@@ -161,7 +162,9 @@ const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetai
 
 const fixNamedHint = "fix the reported problems";
 
-const hintKinds = new Set("endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "));
+const hintKinds = new Set(
+  "endpoint-not-found resource-not-found unexpected-redirect request-too-large rejects-unwritable".split(" "),
+);
 
 const describeEnd = (failure: Failure): string => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
