@@ -5,6 +5,7 @@ import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
+import type { UnrecordedRequest } from "./send-result.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -147,6 +148,25 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
+};
+
+type UnrecordedFacts = LogCounts & { readonly unrecorded: readonly UnrecordedRequest[] };
+
+export const logUnrecorded = (facts: UnrecordedFacts, details: FailureDetails): Failure => {
+  const { unrecorded, logged, unknown, notSent, ledgerArgs, resendLogged } = facts;
+  const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
+  const resolve = (option: string, isWanted: boolean) => {
+    const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
+    return ids.length === 0 ? [] : [`\`rollcall ledger resolve ${ids.join(" ")} ${option}${args}\``];
+  };
+  const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the remaining groups`;
+  const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
+  const [reason] = unrecorded.map(({ failure }) => failure.message);
+  const counts = `groups: ${unknown} unknown, ${logged} logged, ${notSent} not sent`;
+  const message = `the service answered ${answers}, but the ledger could not record this: ${reason}; ${counts}`;
+  const hint = `make the ledger writable again, such as by freeing disk space. Then run ${commands}${notSent > 0 ? rerun : ""}`;
+  return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
 const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {

@@ -7,7 +7,7 @@ import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../gro
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
 import type { SendOptions } from "./delivery.ts";
-import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
+import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
@@ -107,7 +107,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 /** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { unknown, stop } = sent;
+  const { unknown, unrecorded, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
   const counts = { logged, notSent, rejected, unknown: groups.unknown, requests: sent.attemptedOrQueued };
@@ -120,7 +120,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
     const data = { ...unknown, ...facts, id: recorded.id, positions, areMoreUnknown, canResolve };
-    return logUnknown(data, { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) });
+    const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
+    return unrecorded.length > 0 ? logUnrecorded({ ...facts, unrecorded }, details) : logUnknown(data, details);
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) {
