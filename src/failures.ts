@@ -18,7 +18,7 @@ export const interrupted = (
       ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
       : retryable
         ? rerun
-        : resendAloneHint,
+        : resendAloneHint("remaining"),
     signal,
     ...details,
   });

@@ -28,8 +28,8 @@ export const formatInputName = (file: string) => (file === "-" ? "standard input
 
 export const skipRefusedHint =
   "pass --on-refused skip to write the refused groups to the rejects file and send the others";
-export const resendAloneHint =
-  "copy the remaining groups to a new file and log that file, because a rerun without a ledger logs everything again";
+export const resendAloneHint = (which: "remaining" | "rejected") =>
+  `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
 
 export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];

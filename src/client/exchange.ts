@@ -13,6 +13,8 @@ export interface OutgoingRequest {
   readonly silenceMs: number;
   /** Longest time to the end of the reply. Starts with the request, and again with each piece of a streamed body. */
   readonly totalMs?: number;
+  /** The rest of `--max-wait`. Connecting never takes longer than `connectTimeoutMs`. */
+  readonly connectMs?: number | undefined;
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
@@ -39,7 +41,7 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
-    const { silenceMs, totalMs = maxSetTimeoutMs } = request;
+    const { silenceMs, totalMs = maxSetTimeoutMs, connectMs = connectTimeoutMs } = request;
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
@@ -62,14 +64,15 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
-    const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
+    const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "CONNECT_ENDLESS" | "ENDLESS") => {
       clearTimeout(timer);
       if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
     };
     const startTotalTimer = () => startTimer(totalMs + clockSlackMs, "ENDLESS");
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
-    startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
+    if (connectMs + clockSlackMs > connectTimeoutMs) startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
+    else startTimer(connectMs + clockSlackMs, "CONNECT_ENDLESS");
     const { to } = route;
     const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
     const ownHeaders = Object.entries({
@@ -117,7 +120,9 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
           const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          end(isInHeaders ? new TransportError("CUT_HEADERS", { cause: thrown }) : error);
+          // undici has no other sign of an unrequested 100 Continue.
+          const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
+          end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
         },
       },
     );
@@ -170,10 +175,10 @@ const waitForSocketEvents = (): Promise<void> =>
 export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
-   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the
-   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection ended early), CUT_HEADERS (it ended
-   * within the headers, also if undici ended it after an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the
-   * request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (the total time is over), SILENT
+   * (no data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the
+   * connection ended early), BAD_HEADERS (the headers are cut or invalid), CONTINUE (undici ended the connection after
+   * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;
   readonly status: number | undefined;
@@ -220,7 +225,7 @@ const toErrorCode = (thrown: unknown): string => {
 };
 
 const permanentCodes =
-  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
+  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|(CONNECT_)?ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 

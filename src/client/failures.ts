@@ -198,15 +198,17 @@ const systemTexts: Readonly<Record<string, string>> = {
 
 const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
+  CONNECT_ENDLESS: "it took longer than --max-wait allows",
   NOT_HTTP: "it does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
-  CUT_HEADERS:
-    "the connection ended within the headers of the answer (rollcall cannot log to a service that sends an unrequested 100 Continue)",
+  BAD_HEADERS: "the headers of the answer are incomplete or invalid",
+  CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot log to it",
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",
 };
 
-const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_TIMEOUT|PROXY_REFUSED)$/;
+const connectCodes =
+  /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_(TIMEOUT|ENDLESS)|PROXY_REFUSED)$/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
 type ConnectionError = Pick<TransportError, "code" | "status">;

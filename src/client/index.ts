@@ -47,6 +47,8 @@ export interface Answer {
   readonly status: number;
   readonly isBodySent: boolean;
   readonly retryAfterMs: number | undefined;
+  /** True if the answer has the header `Retry-After`, even if its value is invalid. */
+  readonly hasRetryAfter: boolean;
   readonly idempotencyKey: string | undefined;
   readonly body: Uint8Array;
   /** True if the body is incomplete or cannot be decompressed. */

@@ -32,7 +32,8 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   };
 };
 
-interface RequestContent extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "signal" | "maxReplyLength"> {
+interface RequestContent
+  extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -99,7 +100,9 @@ export const openClient = (options: ClientOptions) => {
     for (let tries = 1; ; tries++) {
       const totalMs = Math.max(1, endMs - host.elapsed());
       const context = { ...target, silenceMs, tries };
-      const tried = await tryRequest(context, { body, totalMs, maxReplyLength: exchanges.maxReplyBytes, signal });
+      const connectMs = maxWaitMs === 0 ? undefined : totalMs;
+      const content = { body, totalMs, connectMs, maxReplyLength: exchanges.maxReplyBytes, signal };
+      const tried = await tryRequest(context, content);
       signal.throwIfAborted();
       const { status, error } = tried;
       if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
@@ -136,8 +139,9 @@ export const openClient = (options: ClientOptions) => {
     }
     const failure = isSuccess(status) ? undefined : failures.toReplyFailure(context, tried);
     const idempotencyKey = tried.headers["idempotency-key"];
-    const isCut = error !== undefined;
-    return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
+    const hasRetryAfter = tried.headers["retry-after"] !== undefined;
+    const answer = { status, retryAfterMs, hasRetryAfter, idempotencyKey, body: bytes, isBodySent, failure };
+    return { kind: "answered", ...answer, isCut: error !== undefined };
   };
 
   return {

@@ -5,6 +5,7 @@ import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
+import type { UnrecordedRequest } from "./send-result.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -61,24 +62,27 @@ export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
 interface LogCounts {
   readonly logged: number;
   readonly notSent: number;
+  readonly rejected: number;
   readonly unknown: number;
   readonly requests: number;
   /** True if a rerun skips the logged groups. */
   readonly hasLedger: boolean;
+  readonly resendLogged: boolean;
   readonly ledgerArgs: readonly string[];
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
-  const { logged, notSent, hasLedger } = counts;
-  const rest = hasLedger ? "rerun the same command to send only the remaining groups" : sentences.resendAloneHint;
-  const first = findFirstStep(stop, details);
-  const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
+  const { logged, notSent, rejected, hasLedger } = counts;
+  const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
+  const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
+  const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
+  const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
+  const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
 interface RejectedFacts extends LogCounts {
-  readonly rejected: number;
   readonly unreadable: number;
   readonly file: string;
   readonly isEmpty: boolean;
@@ -97,10 +101,12 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-export const logUnresolved = ({ unknown, logged, ledgerArgs }: LogCounts, details: FailureDetails): Failure => {
+/** @param isLeft true if `--on-unknown resend` could not resend the requests, because the input differs */
+export const logUnresolved = (facts: LogCounts & { isLeft: boolean }, details: FailureDetails): Failure => {
+  const { unknown, logged, isLeft } = facts;
   const groups = sentences.pluralize(unknown, "group");
   const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  const hint = toCheckServiceHint(ledgerArgs);
+  const hint = toCheckServiceHint(facts, { isLeft });
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
 };
 
@@ -111,11 +117,16 @@ interface UnknownFacts extends LogCounts, Pick<SentRequest, "number" | "unknownF
   readonly canResolve: boolean;
 }
 
-const toCheckServiceHint = (ledgerArgs: readonly string[], id?: string): string => {
+const toCheckServiceHint = (
+  { ledgerArgs, resendLogged }: LogCounts,
+  { id, isLeft = false }: { id?: string | undefined; isLeft?: boolean },
+): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
-  const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
+  const resolve = (option: string) => `run \`rollcall ledger resolve ${id ?? "<id>"} ${option}${args}\``;
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
-  return `check whether the service has these groups. If it does, run ${resolve}${source}. If not, run the same \`rollcall log\` command with --on-unknown resend`;
+  const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
+  const otherwise = isLeft ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
+  return `check whether the service has these groups. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -133,10 +144,29 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
-      ? `${toCheckServiceHint(facts.ledgerArgs, facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
+      ? `${toCheckServiceHint(facts, { id: facts.areMoreUnknown ? undefined : facts.id })}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
+};
+
+type UnrecordedFacts = LogCounts & { readonly unrecorded: readonly UnrecordedRequest[] };
+
+export const logUnrecorded = (facts: UnrecordedFacts, details: FailureDetails): Failure => {
+  const { unrecorded, logged, unknown, notSent, ledgerArgs, resendLogged } = facts;
+  const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
+  const resolve = (option: string, isWanted: boolean) => {
+    const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
+    return ids.length === 0 ? [] : [`\`rollcall ledger resolve ${ids.join(" ")} ${option}${args}\``];
+  };
+  const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the remaining groups`;
+  const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
+  const [reason] = unrecorded.map(({ failure }) => failure.message);
+  const counts = `groups: ${unknown} unknown, ${logged} logged, ${notSent} not sent`;
+  const message = `the service answered ${answers}, but the ledger could not record this: ${reason}; ${counts}`;
+  const hint = `make the ledger writable again, such as by freeing disk space. Then run ${commands}${notSent > 0 ? rerun : ""}`;
+  return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
 const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
@@ -152,7 +182,9 @@ const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetai
 
 const fixNamedHint = "fix the reported problems";
 
-const hintKinds = new Set("endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "));
+const hintKinds = new Set(
+  "endpoint-not-found resource-not-found unexpected-redirect request-too-large rejects-unwritable".split(" "),
+);
 
 const describeEnd = (failure: Failure): string => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";

@@ -15,11 +15,11 @@ export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "r
 /** Returns the outcome of an attempt (guarantees.md). If there is a status, it decides, even if sending failed. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
-  const { status, isBodySent, retryAfterMs } = attempt;
+  const { status, isBodySent, hasRetryAfter } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
   // Assumed: a 503 with Retry-After says that the request was not processed.
-  if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
+  if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not-processed";
   if (status >= 500) return isBodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";
 };
@@ -92,7 +92,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
       sent.unknownFailure = attempt.failure;
     }
     if (isFinalOutcome(outcome)) return attempt;
-    await recordAttempt(runLedger, { sent, attempt, state: sent.mayBeLogged ? "unknown" : "not_sent" });
+    await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
@@ -104,16 +104,10 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   }
 };
 
-export const recordAttempt = async (
-  runLedger: RunLedger,
-  { sent, attempt, state }: { sent: SentRequest; attempt: Attempt; state: RecordedOutcome["state"] },
-): Promise<void> => {
-  const { recorded, lastOutcome } = sent;
-  await runLedger.recordOutcome(recorded, { ...lastOutcome, state });
-  // A gateway may copy the header into its own error reply, so only the reply of a logged request counts.
-  const echoes =
-    state === "logged" && attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
+/** Records that the service echoed the key of a logged request. A gateway may copy the key into its own error reply. */
+export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt): Promise<void> => {
+  const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
+  if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
 };
 
 const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: string) => string) => {

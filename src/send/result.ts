@@ -6,7 +6,8 @@ import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
-import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
+import type { SendOptions } from "./delivery.ts";
+import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
@@ -48,9 +49,11 @@ type LogResultParts = Readonly<{
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
   rejectsEmpty?: boolean;
+  rejectsFailure?: Failure | undefined;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
+  onUnknown: SendOptions["onUnknown"];
   ledgerArgs: readonly string[];
 }>;
 
@@ -61,7 +64,7 @@ export type LogResult = ReturnType<typeof logResult>;
 export const logResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
-  const failure = planned === undefined ? findFailure(dataset, { ...run, groups }) : undefined;
+  const failure = planned === undefined ? withUnwrittenRejects(dataset, { ...run, groups }) : undefined;
   const status: LogStatus = planned === undefined ? toStatus(groups, failure, sent) : "planned";
   return {
     ...{ status, modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
@@ -90,25 +93,41 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
+/** Adds the problems of rejected groups to the failure of a run that cannot write the rejects file. */
+const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
+  const { sent, rejectsFailure = sent.stop } = run;
+  const failure = findFailure(dataset, run);
+  if (rejectsFailure?.kind.startsWith("rejects-") !== true) return failure;
+  const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
+  const refused = sent.refused.flatMap(({ problems }) => problems);
+  const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
+  return failure?.withDetails({ problems, ruleCounts: dataset.problems.counts });
+};
+
 /** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
-  const { sent, groups, ledgerArgs, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { unknown, stop } = sent;
+  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { unknown, unrecorded, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.attemptedOrQueued, hasLedger, ledgerArgs };
+  const counts = { logged, notSent, rejected, unknown: groups.unknown, requests: sent.attemptedOrQueued };
+  const facts = { ...counts, hasLedger, resendLogged, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const { request, recorded } = unknown;
-    const canResolve = hasLedger && unknown.isKeyHonored && !run.resendLogged;
+    const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
     const data = { ...unknown, ...facts, id: recorded.id, positions, areMoreUnknown, canResolve };
-    return logUnknown(data, { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) });
+    const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
+    return unrecorded.length > 0 ? logUnrecorded({ ...facts, unrecorded }, details) : logUnknown(data, details);
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
-  if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
+  if (groups.unknown > 0) {
+    const isLeft = run.onUnknown === "resend" && !resendLogged && stop === undefined;
+    return logUnresolved({ ...facts, isLeft }, stopDetails);
+  }
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
@@ -117,7 +136,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (stop === undefined) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
-    const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
+    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // Without a ledger, a rerun would log everything again.

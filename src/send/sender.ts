@@ -4,7 +4,7 @@ import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
-import { findGroups, type RecordedRequest } from "../ledger/index.ts";
+import { findGroups, type RecordedOutcome, type RecordedRequest } from "../ledger/index.ts";
 import { verifySource } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
@@ -65,11 +65,16 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   /** Records an outcome. If that fails, the outcome is unknown to the next run. */
-  const record = async (request: requests.SentRequest, recording: Promise<void>) =>
-    await recording.catch((thrown: unknown) => {
+  const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
+    const { recorded, lastOutcome } = request;
+    await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
+      const { status } = lastOutcome;
+      if (status !== null && state !== "unknown")
+        sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged", failure: toFailure(thrown) });
       throw thrown;
     });
+  };
 
   const runLane = async () => {
     for (;;) {
@@ -132,8 +137,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       // A Failure is thrown before the last byte or between attempts. Any other error leaves the outcome unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
-      const state = sentRequest.mayBeLogged ? "unknown" : "not_sent";
-      await record(sentRequest, runLedger.recordOutcome(sentRequest.recorded, { ...sentRequest.lastOutcome, state }));
+      await record(sentRequest, sentRequest.mayBeLogged ? "unknown" : "not_sent");
       throw thrown;
     }
   };
@@ -151,13 +155,14 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isFinal) {
       const refusedState = isTooLarge && request.groups.length > 1 ? "not_sent" : "refused";
       const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
-      await record(sentRequest, requests.recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
+      await record(sentRequest, state);
     }
     sent.obstacle = host.signal.aborted && !isFinal ? attempt.failure : undefined;
     progress.requests++;
     if (isLogged) {
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
+      await requests.recordEcho(runLedger, sentRequest.recorded, attempt);
       await runLedger.recordPassedSize(request.bytes);
     }
     // A 413 for a single group also rules out requests of that size with several groups.

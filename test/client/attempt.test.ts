@@ -15,7 +15,7 @@ describe("a log request", () => {
     expect(attempt).toEqual({
       kind: "answered",
       status: 200,
-      retryAfterMs: undefined,
+      ...{ retryAfterMs: undefined, hasRetryAfter: false },
       idempotencyKey: undefined,
       body: Buffer.from('{"metrics":{}}'),
       isCut: false,
@@ -61,7 +61,7 @@ describe("a log request", () => {
     expect(attempt).toMatchObject({
       kind: "answered",
       status,
-      retryAfterMs: 3000,
+      ...{ retryAfterMs: 3000, hasRetryAfter: true },
       isCut: false,
       isBodySent: true,
       failure: { code, details: { http: { status, method: "POST" } } },

@@ -80,9 +80,14 @@ describe("an early answer", () => {
     }
   });
 
-  it("mentions 100 Continue if it was not requested", async () => {
-    const server = await serverAfter(10, (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n`));
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code: "CUT_HEADERS", isBodySent: true });
+  it.each([
+    ["an unrequested 100 Continue", "100 Continue\r\n\r\n", "CONTINUE", "an unrequested 100 Continue"],
+    ["cut headers", "200 OK\r\nContent-Le", "BAD_HEADERS", "incomplete or invalid"],
+    ["two lengths", "200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "BAD_HEADERS", "or invalid"],
+  ])("is reported with %s", async (_, reply, code, text) => {
+    const server = await serverAfter(10, (socket) => void socket.write(`HTTP/1.1 ${reply}`, () => socket.end()));
+    const failure = { message: expect.stringContaining(text) };
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code, isBodySent: true, failure });
   });
 
   it("counts as a success if its body is cut", async () => {

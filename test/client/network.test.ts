@@ -85,12 +85,16 @@ describe("the limit of silence", () => {
     });
   });
 
-  it("ends a read at --max-wait, even if that is shorter", async () => {
+  it.each([
+    ["http", "while it waits for the answer", "ENDLESS"],
+    ["https", "while it connects", "CONNECT_ENDLESS"],
+  ])("ends a read at --max-wait over %s %s, even if that is shorter", async (scheme, _, systemCode) => {
     const server = await rawServer(() => undefined);
-    expect(await failureAt(server.url, { maxWaitMs: 100, timeoutMs: 60_000 })).toMatchObject({
-      code: "unavailable",
-      details: { systemCode: "ENDLESS", hint: "increase --max-wait" },
-    });
+    const url = server.url.replace("http:", `${scheme}:`);
+    const failure = await failureAt(url, { maxWaitMs: 100, timeoutMs: 60_000 });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode } });
+    expect([failure.message, failure.details.hint].join()).toContain("--max-wait");
+    expect(server.connections()).toBe(1);
   });
 
   it("ends a read if the answer stops", { tags: "slow" }, async () => {

@@ -134,6 +134,8 @@ const faults: readonly Fault[] = [
   { name: "a 409", isQuick: true, deed: refuse(409), ...unknown, says: ["unknown_outcome", "refused"], status: 409 },
   { name: "a 408", deed: refuse(408), ...notSent, status: 408 },
   { name: "a 429", isQuick: true, deed: refuse(429), ...notSent, status: 429 },
+  { name: "a 503 with an invalid Retry-After", deed: refuse(503, { headers: ["Retry-After: -1"] }), ...notSent },
+  { name: "a 503 with retry-after-ms", deed: refuse(503, { headers: ["retry-after-ms: 1"] }), ...unknown, status: 503 },
   { name: "a 503 with Retry-After", deed: refuse(503, { headers: ["Retry-After: 0"] }), ...notSent, status: 503 },
   ...[500, 502, 503, 504, 520].map((status) => ({
     name: `a ${status} after the whole body`,

@@ -225,7 +225,10 @@ describe.concurrent("--on-invalid skip", () => {
     expect(service.requests()).toBe(0);
   });
 
-  it("names a file that can no longer be written after the groups were sent", async (context) => {
+  it.for([
+    ["--ledger=l.db", "choose another file with --rejects. Then rerun the same command, which skips logged groups"],
+    ["--no-ledger", expect.stringMatching(/^fix the reported problems. Then copy the rejected groups to a new file/)],
+  ])("reports the problems with %s if the file can no longer be written", async ([ledger, hint], context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     mkdirSync(place.path("folder"));
@@ -233,10 +236,11 @@ describe.concurrent("--on-invalid skip", () => {
       rmSync(place.path("folder"), { recursive: true });
       await accept(asked);
     });
-    const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r")]);
-    expect([code, error?.cause]).toEqual([7, "storage"]);
+    const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r"), ledger]);
+    expect([code, error?.cause, error?.hint]).toEqual([7, "storage", hint]);
+    expect(error?.problems).toMatchObject([{ file, line: 2, rule: "wrong-type" }]);
     expect(error?.message).toBe(
-      `1 group logged, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
+      `1 group logged, 1 rejected, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
     );
   });
 

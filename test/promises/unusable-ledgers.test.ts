@@ -153,7 +153,10 @@ describe.concurrent("a ledger that cannot be used", () => {
           "storage",
           { logged: 1, unknown: 1, not_sent: 1 },
         ]);
-        expect(during.error?.message).toMatch(/^request 2 of 3 \(.*\) may or may not have been logged/);
+        expect(during.error?.message).toMatch(
+          /^the service answered r2 with 200, but the ledger could not .*disk is full/,
+        );
+        expect(during.error?.hint).toMatch(/ disk space. Then run `rollcall ledger resolve r2 --assume-logged .*/);
         rmSync(`${disk}/full`);
         const after = await place.log(args);
         expect([after.code, after.document?.groups], after.stderr).toMatchObject([

@@ -378,7 +378,7 @@ describe("an outcome", () => {
       [broken(false), ["logged", undefined, undefined, 3]],
       [answered(429), ["logged", undefined, undefined, 3]],
       [answered(408), ["logged", undefined, undefined, 3]],
-      [answered(503, { retryAfterMs: 1000 }), ["logged", undefined, undefined, 3]],
+      [answered(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
       [answered(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
       [answered(413, { failure }), ["partial", "partial", "refused", 2]],
       [answered(400, { failure }), ["partial", "partial", "refused", 2]],

@@ -123,7 +123,7 @@ export const problemsOf = async (files: readonly string[], asked: Asked = {}): P
 export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
   kind: "answered",
   status,
-  retryAfterMs: undefined,
+  ...{ retryAfterMs: undefined, hasRetryAfter: false },
   idempotencyKey: undefined,
   body: Buffer.from("{}"),
   isCut: false,
