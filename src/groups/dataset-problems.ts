@@ -65,7 +65,7 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
-  // A value that all trajectories share names the task, not the prompt.
+  // If all trajectories have the same value, the value identifies the task, not the prompt.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
   const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
@@ -139,7 +139,7 @@ const minRewardsForOutliers = 10;
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** If more rewards than this share plus one are far from the median, none is an outlier. */
+/** Maximum share of outliers. One more is allowed. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 /** Returns the median, and the distance from it that outliers exceed; undefined without outliers. */
@@ -316,7 +316,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {
-    const same = table.findWords((word) => ours.wordOf(group, word));
+    const same = table.findByWords((word) => ours.wordOf(group, word));
     if (same === undefined) continue;
     reportGroup(dataset, "split-leak", { data: { place: toFileLine(positions.locateGroup(other, same)) }, group });
   }

@@ -118,7 +118,10 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
 export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
-/** Returns the index of the last part of a source that starts at or before `offset`, or `line` without `offset`. */
+/**
+ * Returns the index of the last part of a source that starts at or before `offset`. If `offset` is undefined,
+ * compares `line` instead.
+ */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,

@@ -162,7 +162,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** Rejects of converted input are the original records, so errors of converted lines are stored only for display. */
+/** If all input is converted, the rejects are the original records, so errors of lines are stored only for display. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 

@@ -52,7 +52,7 @@ export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 ==
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns the bytes of the window (0 if as large as the content) and of the content (0 if unknown).
+ * piece. Returns the size of the window (0 if the window is as large as the content) and of the content (0 if unknown).
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();

@@ -44,7 +44,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
   const keyed = given.map((name) => ({ name, key: keyOf(name) }));
-  // A named file does not count as part of a folder.
+  // A file that is also an argument itself does not count as part of its folder.
   const known = new Set(keyed.map(({ key }) => key));
   const visited = new Set<string>();
   for (const { name, key } of keyed) {
@@ -54,7 +54,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
     }
     visited.add(key);
     const files = await listFiles(name, options);
-    if (files === undefined) names.push(isRemote(name) ? ((await options.remotes?.register(name)) ?? name) : name);
+    if (files === undefined) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
     for (const file of files ?? []) {
       const fileKey = keyOf(file);
       if (known.has(fileKey)) repeated.push(file);
@@ -99,7 +99,7 @@ export const expandGlob = (pattern: string) => {
 
 const listBelow = (folder: string, depth: number): readonly string[] => {
   if (depth === 0) return [];
-  // Takes a folder that cannot be read as empty.
+  // Treats an unreadable folder as empty.
   const entries = ignoreErrors(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true })) ?? [];
   return entries.flatMap((entry) => {
     if (!entry.isDirectory()) return [entry.name];

@@ -97,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // If the line is truncated, the text has a fault up to the start of the next line. A document does not.
+  // If the line is truncated, the text has a fault at or before the start of the next line. A document has none there.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };

@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns the sorted rollout files in and below a folder, without hidden files; undefined for another name. */
+/** Returns the sorted rollout files in and below a folder, but no hidden files; undefined if `name` is not a folder. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];

@@ -28,8 +28,8 @@ const maxOpenFiles = 64;
 /**
  * Returns sources in the given order, which the caller closes, and the problems of inputs that cannot be opened.
  * `folders` maps each file of a folder to the folder. `emptyFiles` are the empty files of folders, which are skipped.
- * `repeated` are names whose file another name has. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`,
- * `remote-…`
+ * `repeated` are the names that were dropped, because another name leads to the same file. @throws Failure
+ * `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;

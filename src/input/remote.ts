@@ -55,7 +55,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     }
   };
   /** Returns a unique name for the file at a URL. @throws Failure `invalid-remote-url` */
-  const register = async (url: string) => {
+  const assignName = async (url: string) => {
     const known = names.get(url);
     if (known !== undefined) return known;
     const plain = plainUrl(url);
@@ -68,7 +68,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     return name;
   };
   return {
-    register,
+    assignName,
     /** Returns the sorted rollout files below a folder; undefined for another URL. @throws UnusableInput; Failure */
     filesBelow: async (url: string) => {
       const name = plainUrl(url);
@@ -76,10 +76,10 @@ export const openRemotes = async (access: RemoteAccess) => {
       const paths = await (await loadHub(name)).listFiles(name, url, context);
       const files: string[] = [];
       for (const path of paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path)).toSorted())
-        files.push(await register(`${url}${path}`));
+        files.push(await assignName(`${url}${path}`));
       return files;
     },
-    /** Opens a file by the name from `register`. The stream throws the errors of `requestFile`. */
+    /** Opens a file by the name from `assignName`. The stream throws the errors of `requestFile`. */
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);

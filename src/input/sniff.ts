@@ -12,21 +12,21 @@ export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string) => `decompress it into a pipe: ${command} … | rollcall … -`;
 
-type FileKind = Record<"bytes" | "kind", string> & { at?: number; instead?: string; container?: Container };
+type FileKind = Record<"bytes" | "kind", string> & { at?: number; advice?: string; container?: Container };
 
 /** Kinds of files by their bytes at `at` (default: 0), in Latin-1. */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
-  { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },
-  { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that should be in the zip file" },
-  { bytes: "ustar", at: 257, kind: "a tar archive", instead: pipeAdvice("tar -xOf") },
+  { bytes: "PK\x03\x04", kind: "a zip file", advice: pipeAdvice("unzip -p"), container: "zip" },
+  { bytes: "PK\x05\x06", kind: "an empty zip file", advice: "use the file that should be in the zip file" },
+  { bytes: "ustar", at: 257, kind: "a tar archive", advice: pipeAdvice("tar -xOf") },
   {
     bytes: "version https://git-lfs.github.com/spec/",
     kind: "a pointer of Git LFS instead of the file",
-    instead: "fetch the file: `git lfs pull`",
+    advice: "fetch the file: `git lfs pull`",
   },
-  { bytes: "\xfd7zXZ", kind: "an xz file", instead: pipeAdvice("xz -dc") },
-  { bytes: "BZh", kind: "a bzip2 file", instead: pipeAdvice("bzip2 -dc") },
+  { bytes: "\xfd7zXZ", kind: "an xz file", advice: pipeAdvice("xz -dc") },
+  { bytes: "BZh", kind: "a bzip2 file", advice: pipeAdvice("bzip2 -dc") },
   { bytes: "ARROW1", kind: "an Arrow file" },
   { bytes: "\x89HDF", kind: "an HDF5 file" },
   { bytes: "Obj\x01", kind: "an Avro file" },
@@ -45,8 +45,8 @@ export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 /** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
-const notJson = (kind: string, instead = "convert it to JSON lines with one trajectory or group per line") =>
-  new UnusableInput("not-json", { kind, instead });
+const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
+  new UnusableInput("not-json", { kind, instead: advice });
 
 /** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name the input in the advice */
 export const findFormatError = (head: Uint8Array, name = "-") => {
@@ -56,7 +56,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
-  if (known !== undefined) return notJson(known.kind, known.instead);
+  if (known !== undefined) return notJson(known.kind, known.advice);
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
     return notJson("a file that begins with only NUL bytes", "write the file again");
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.

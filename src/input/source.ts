@@ -151,7 +151,7 @@ export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: Byte
   return into;
 };
 
-/** Reads a range after other tasks could run. @throws ShrunkSourceError */
+/** Lets other tasks run, then reads a range. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);

@@ -15,7 +15,7 @@ import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source
 /** Maximum bytes of a spool in memory, which rollcall uses if no folder is writable. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Data may decompress to 64 MiB or, because similar lines compress well, to 1,000 times its size if that is more. */
+/** Similar lines compress well, so data may decompress to 1,000 times its size, or to 64 MiB if that is more. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
@@ -30,8 +30,8 @@ export interface SpoolOptions {
 }
 
 /**
- * Decompresses and stores a stream. Of an unknown format, stores only the first bytes, because an endless device would
- * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's or the stream's errors
+ * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
+ * would fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;

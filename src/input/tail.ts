@@ -22,7 +22,7 @@ export const openTail = async (path: string, name: string) => {
   let position = 0;
   /** Checksums of the segments before `position`. */
   const checksums: number[] = [];
-  /** Index of the segment that the last comparison chose in turn. */
+  /** Index of the third segment of the last comparison, which rotates through all segments. */
   let lastCompared = 0;
   /** The file's size and times at the last comparison. */
   let comparedFacts = "";
@@ -57,7 +57,7 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // If `wasRewritten`, reads fail without a comparison, because the file reads as empty.
+    // After `wasRewritten`, `touched` needs no comparison. The file reads as empty, so each read of its lines fails.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   /** Adds the next lines, which the caller has read, to the taken lines. */

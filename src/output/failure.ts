@@ -206,7 +206,8 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // Only the whole text shows a secret that crosses an edge of the value. The mark is then at the start of the text.
+  // If a secret crosses an edge of the value, the cleaner finds the secret only in the whole text. Then the mark is at
+  // the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

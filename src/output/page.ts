@@ -145,7 +145,7 @@ function* formatBlock(
   yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
 
-/** The parts of a folded line repeat the line's indent, unless it is wider and would leave little space. */
+/** The parts of a folded line repeat the line's indent, unless the indent is wider and leaves too little space. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string) => {

@@ -40,7 +40,10 @@ const formatChecksum = (form: ReportFormat, text: string) => {
 
 const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
 
-/** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
+/**
+ * Refuses to replace a regular file, unless the file is empty or a report that nobody has changed.
+ * @throws Failure `report-exists`, `output-unwritable`
+ */
 export const requireReportFile = (file: string) => {
   const check = () => {
     const stats = statSync(file, { throwIfNoEntry: false });

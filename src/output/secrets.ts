@@ -34,7 +34,10 @@ export const openSecrets = () => {
   };
 };
 
-/** Returns the encodings of a secret and of its lines: plain, hex, and base64, alone or in an encoded header. */
+/**
+ * Returns the encodings of a secret and of each of its lines: plain, hex, base64, and base64 after other bytes, as in
+ * `Authorization: Basic`.
+ */
 const listSpellings = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {

@@ -29,6 +29,7 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
   const layers = lookup.findLayers(sources);
   const builtIn = layers.local && values.settings[name].isOfService ? findSettingFailure(name, "", layers) : undefined;
   if (builtIn !== undefined) throw builtIn;
+  // Throws if the value is invalid.
   lookup.readValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };

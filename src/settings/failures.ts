@@ -109,10 +109,14 @@ interface LoginAdvice {
   use: CredentialUse;
   origin: string;
   profile: string;
-  /** The step that returns to the origin of the saved key. If there is one, `login` is for another profile. */
+  /**
+   * The step that returns to the origin of the saved key. If it is defined, `login` saves the key in another profile,
+   * so that the saved key stays.
+   */
   returnStep: string | undefined;
   /** The command that saves a key for the origin, with an option for the URL if the profile lacks the URL. */
   login: string;
+  /** The login command if no key is saved for the use. */
   firstLogin: string;
 }
 

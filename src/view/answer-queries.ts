@@ -79,8 +79,8 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file);
 
-const isWithin = (value: number | null, [from, to, end]: Range): boolean =>
-  value !== null && value >= from && (end === undefined ? value <= to : value < to);
+const isWithin = (value: number | null, [from, to, below]: Range): boolean =>
+  value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
 /** Finds the selected groups next to a group. If the group is not selected, finds its neighbors in the input. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {

@@ -95,7 +95,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** For a row of the table, reads up to `maxUsualBytes` of a group, but only `maxLargeBytes` of a larger group. */
+/** Bytes to read for a row of the table: a group up to `maxUsualBytes`, or `maxLargeBytes` of a larger group. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;

@@ -120,7 +120,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Finds the bounds of rewards without outliers, which are farther from the range `middle` than its width. */
+/** Finds the bounds of rewards without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];

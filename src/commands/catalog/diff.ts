@@ -7,7 +7,7 @@ import type { ReplyList } from "../../contract/replies.ts";
 import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
-import { noteNulls } from "../lists/selection.ts";
+import { noteSkippedNulls } from "../lists/selection.ts";
 import { formatFactName } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
@@ -56,7 +56,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const { catalog, since, until } = typed;
   const readSide = async (file: string) => {
     const models = await catalogs.readCatalogFile(file, host);
-    noteNulls(screen, models, file);
+    noteSkippedNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   const [older, newer] = typed.file;

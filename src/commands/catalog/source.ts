@@ -11,7 +11,7 @@ import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
-import { noteNulls } from "../lists/selection.ts";
+import { noteSkippedNulls } from "../lists/selection.ts";
 
 /** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
@@ -63,14 +63,14 @@ export const readCatalog = async (
     const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);
     screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)}`);
-    noteNulls(screen, models, title);
+    noteSkippedNulls(screen, models, title);
     return { ...id, models, asOf: cached.checkedAt };
   }
   if (offline) throw catalogNotCached(id);
   const { bytes, value: models } = await requestCatalog(context, settings, id);
   const asOf = host.now();
   if (folder !== undefined) context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
-  noteNulls(screen, models, title);
+  noteSkippedNulls(screen, models, title);
   return { ...id, models, asOf };
 };
 

@@ -13,8 +13,8 @@ export const scripts = { bash, zsh, fish, powershell };
 /**
  * Prints the line `words` and the candidates, or only the line `files` or `folders`. Prints no error, because an error
  * would break the prompt. Each shell passes other arguments in `typed`:
- * - bash: the line up to the cursor, and the end of the line that bash will replace
- * - zsh, fish: the current word after `:`, which prevents an empty argument, and then the words before the current word
+ * - bash: the line up to the cursor, and the part at the end of this line that bash will replace
+ * - zsh, fish: `:` plus the current word (`:` prevents an empty argument), and then the words before the current word
  * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (

@@ -90,7 +90,7 @@ export const checkCredentials = async (checkContext: CheckContext): PendingFindi
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
   const found = await Promise.all(config.credentialUses.map((use) => checkCredential(checkContext, settings, use)));
-  // Missing credentials are errors only if no use has a credential.
+  // A missing credential is an error only if no credential exists for any use (log, inference, calls).
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
@@ -207,7 +207,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   return [toLedgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
-/** In these states, another request may have logged the groups. */
+/** In these states, doctor counts requests instead of groups, because another request may have logged the groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
 const toLedgerFinding = (

@@ -30,7 +30,10 @@ interface TypedOutputs extends Pick<InputOptions, "file" | "onInvalid"> {
   readonly onRefused?: "stop" | "skip" | undefined;
 }
 
-/** Refuses an output that is another output or an input, and an existing receipt. @throws Failure */
+/**
+ * Refuses an output file that is also an input or another output. Refuses a receipt file that already exists.
+ * @throws Failure
+ */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;

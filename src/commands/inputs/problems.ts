@@ -118,7 +118,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   });
 };
 
-/** Bytes to read before and after a position: more than a terminal is wide and most secrets are long. */
+/** Bytes to read before and after a position. Terminals are narrower, and most secrets are shorter. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {

@@ -83,6 +83,6 @@ export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   else if (matching === 0) notice(`no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteNulls = ({ notice }: Screen, { nulls }: { nulls: number }, list: string) => {
+export const noteSkippedNulls = ({ notice }: Screen, { nulls }: { nulls: number }, list: string) => {
   if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${list}`);
 };

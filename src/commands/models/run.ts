@@ -7,7 +7,7 @@ import { textOf } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { TypedOrder } from "../lists/options.ts";
-import { noteNulls, noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
+import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 
 type TypedModels = TypedOrder & { readonly pattern: string | undefined };
 
@@ -31,6 +31,6 @@ export const readModels = async (context: Context, settings: Settings) => {
   const client = await openClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
   if (models.hasMore) context.screen.notice("these models are only the first page of the service's list (has_more)");
-  noteNulls(context.screen, models, "the list of models");
+  noteSkippedNulls(context.screen, models, "the list of models");
   return models;
 };

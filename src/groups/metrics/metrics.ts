@@ -6,7 +6,9 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits of training data in a part. The next higher bit is set if a trajectory lacks data that it needs. */
+/**
+ * Bits of training data in a part. If a trajectory needs the data but lacks them, the bit with twice the value is set.
+ */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -24,7 +26,10 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** Counts choices, and `trajectories` with a choice. `of` counts all trajectories that `addMeasured` added. */
+  /**
+   * `choices` counts the choices. `trajectories` counts the trajectories that have a choice. `of` counts all
+   * trajectories that `addMeasured` added.
+   */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Adds a trajectory whose choices are not counted. */

@@ -59,7 +59,10 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range of rounded values; 0 for exact values. No range contains its multiples. */
+/**
+ * Returns the width of the widest range of rounded values; 0 for exact values. No multiple of this width is inside a
+ * range.
+ */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 

@@ -3,7 +3,7 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** A block has 2 to this power of numbers. Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
+/** A block has 2^14 numbers. Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -155,10 +155,10 @@ export class DigestTable {
 
   find(digest: Uint8Array): number | undefined {
     const words = toWords(digest);
-    return this.findWords((word) => words[word] ?? 0);
+    return this.findByWords((word) => words[word] ?? 0);
   }
 
-  findWords(wordAt: (word: number) => number): number | undefined {
+  findByWords(wordAt: (word: number) => number): number | undefined {
     const found = this.#slots[this.#slotOf(wordAt)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }

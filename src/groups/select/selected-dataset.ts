@@ -21,7 +21,7 @@ export const selectDataset = async (
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
   const selected = await selectGroups(dataset, choosing, signal);
-  const { kept, partial, filteredOut } = selected;
+  const { kept, cutGroups, filteredOut } = selected;
   const { sources, lineOf } = await composeSources(dataset, selected, signal);
   const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
@@ -34,9 +34,9 @@ export const selectDataset = async (
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
   problems.merge(errors);
-  const [firstCut = 0] = partial.keys();
-  if (partial.size > 0)
-    problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(dataset, firstCut));
+  const [firstCut = 0] = cutGroups.keys();
+  if (cutGroups.size > 0)
+    problems.report("baseline-changed", { groups: cutGroups.size }, () => locateGroup(dataset, firstCut));
   // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...rest] = dataset.sources;
@@ -62,13 +62,13 @@ type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
 /** Composes a source for each input, with a line for each selected group that starts in the input. */
-const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
+const composeSources = async (dataset: Dataset, { kept, cutGroups }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number): Buffer =>
-    groups.isValid(group) ? composeGroup(dataset, group, window, partial.get(group)) : invalidLine;
+    groups.isValid(group) ? composeGroup(dataset, group, window, cutGroups.get(group)) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
@@ -76,13 +76,13 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
     lines.groups.push(group);
     lines.starts.push(lines.size);
     // The length of an uncut group is known without reading the group.
-    const isCut = partial.has(group);
+    const isCut = cutGroups.has(group);
     if (isCut) await setImmediate();
     lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
     sources: composedSources.flatMap(({ source, lines }): readonly input.Source[] => {
-      const origin = createOrigin(dataset, { source, lines, partial });
+      const origin = createOrigin(dataset, { source, lines, cutGroups });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
     lineOf: (group: number): string => {
@@ -110,7 +110,7 @@ const findLastUpTo = (column: Column, max: number): number =>
 
 const createOrigin = (
   dataset: Dataset,
-  { source, lines, partial }: { source: input.Source; lines: ComposedLines; partial: SelectedGroups["partial"] },
+  { source, lines, cutGroups }: { source: input.Source; lines: ComposedLines; cutGroups: SelectedGroups["cutGroups"] },
 ): input.Origin => {
   const { groups } = dataset;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
@@ -120,10 +120,11 @@ const createOrigin = (
     positionOf: (line) => locateGroup(dataset, groupAt(line)),
     digestOf: (line) => {
       const group = groupAt(line);
-      const positions = partial.get(group);
+      const positions = cutGroups.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // The digest of a cut group combines the selected positions with the digest of its record or whole group.
+      // With an origin, the digest of a cut group comes from the records of the selected trajectories. Without an
+      // origin, the digest combines the digest of the whole group with the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??
@@ -133,7 +134,8 @@ const createOrigin = (
     locationOf: async (line, path) => {
       const group = groupAt(line);
       const [list, at, ...inside] = path;
-      const position = list === "trajectories" && typeof at === "number" ? (partial.get(group)?.[at] ?? at) : undefined;
+      const position =
+        list === "trajectories" && typeof at === "number" ? (cutGroups.get(group)?.[at] ?? at) : undefined;
       const isBare = groups.isBare(group);
       const groupPart = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
       if (groupPart === undefined) return {};

@@ -92,12 +92,18 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The page that a key turned to, and the direction, until the rows of this page get the focus. */
+  /**
+   * After the key j or k turned a page: the new page and the direction. Undefined again when a row of this page has the
+   * focus.
+   */
   const turned = useRef<{ readonly page: number; readonly by: 1 | -1 } | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
-  /** The page of the displayed rows. The number changes with the answer, and the rows become new elements. */
+  /**
+   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes. As the
+   * `key` of the table, a new number makes new elements of the rows.
+   */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
   const go = (by: 1 | -1) => () => {

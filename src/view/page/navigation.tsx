@@ -126,7 +126,10 @@ addEventListener("hashchange", () => {
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
-/** Returns where the reader left a view. After a group, the link of the table to this group gets the focus. */
+/**
+ * Returns where the reader left a view. If the reader comes from a group, the link to this group in the table gets the
+ * focus.
+ */
 const findPosition = (query: Query): ViewPosition | undefined => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
