@@ -22,19 +22,22 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** An ISO 8601 date, with an optional time and an optional offset. */
-const isoTime = /^\d{4}-\d{2}-\d{2}(?<time>T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?<offset>Z|[+-]\d{2}:\d{2})?)?$/i;
+/** A date, and optionally a time and its offset: ISO 8601, also with the blanks of `git log --date=iso`. */
+const isoTime = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(?:Z|([+-]\d{2}):?(\d{2}))?)?$/i;
 
-/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. The default offset is UTC. */
+/** Parses a time without an offset as UTC, on every machine. */
+const parseIsoTime = (word: string): number => {
+  const [, day, time = "00:00", hours = "+00", minutes = "00"] = isoTime.exec(word) ?? [];
+  return Date.parse(`${day}T${time}${hours}:${minutes}`);
+};
+
+/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. */
 const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
-  const { time, offset } = isoTime.exec(word)?.groups ?? {};
-  const date = isoTime.test(word)
-    ? Date.parse(time !== undefined && offset === undefined ? `${word}Z` : word)
-    : Number.NaN;
+  const date = parseIsoTime(word);
   if (!Number.isNaN(date)) return () => date;
   throw wrongValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
 };
