@@ -1,9 +1,9 @@
 /** A traced call, and the operation that reads one (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { freeObject, integer, objectReader, text, withDescription } from "./replies.ts";
+import { describe, freeObject, integer, objectReader, text } from "./replies.ts";
 
-const dateTime = withDescription("date and time, ISO 8601", text);
+const dateTime = describe("date and time, ISO 8601", text);
 
 /** A call (interface 2.4). Assumed: deployments replace `vendor_` with the setting `vendor_prefix`. */
 export const Call = z.looseObject({

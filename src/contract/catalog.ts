@@ -1,7 +1,7 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, readListReply, type ServiceObject, text, texts, withDescription } from "./replies.ts";
+import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Prices (interface 2.5). Assumed: decimal strings in US dollars per token, or per unit for `image` and `request`. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
@@ -10,13 +10,13 @@ const Pricing = z.looseObject({ prompt: text, completion: text, image: text, req
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,
-  created: withDescription("Unix seconds", integer),
+  created: describe("Unix seconds", integer),
   input_modalities: texts,
   output_modalities: texts,
-  quantization: withDescription("such as int4", text),
+  quantization: describe("such as int4", text),
   context_length: integer,
   max_output_length: integer,
-  pricing: withDescription("decimal strings, US dollars: per token; image and request per unit", z.nullish(Pricing)),
+  pricing: describe("decimal strings, US dollars: per token; image and request per unit", z.nullish(Pricing)),
   supported_sampling_parameters: texts,
   supported_features: texts,
   datacenters: z.nullish(z.array(z.looseObject({ country_code: text }))),

@@ -1,13 +1,13 @@
 /** The list of models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, readListReply, text, withDescription } from "./replies.ts";
+import { describe, integer, readListReply, text } from "./replies.ts";
 
 /** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if unknown. */
 export const InferenceModel = z.looseObject({
   id: text,
-  object: withDescription('"model"', text),
-  created: withDescription("Unix seconds", integer),
+  object: describe('"model"', text),
+  created: describe("Unix seconds", integer),
   owned_by: text,
   root: text,
 });

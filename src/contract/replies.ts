@@ -19,7 +19,7 @@ export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.Gl
   return noted;
 };
 
-export const withDescription = <Of extends z.ZodMiniType>(description: string, schema: Of) =>
+export const describe = <Of extends z.ZodMiniType>(description: string, schema: Of) =>
   withNotes(schema, { description });
 
 export const text = z.nullish(z.string());

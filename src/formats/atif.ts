@@ -203,6 +203,7 @@ const logprobsIn = (step: Value): OutputJson | undefined => {
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
+/** Converts results with a call id to messages of a tool, and other results with content to messages of the user. */
 const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];

@@ -8,6 +8,7 @@ export interface FormatOptions {
   /** The name of a format, or `auto` to recognize each file. */
   readonly from: string;
   readonly rewardFrom?: Path | undefined;
+  /** Default: `messages`. */
   readonly messagesFrom?: Path | undefined;
   /** JSON numbers by the ids of rollouts. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;

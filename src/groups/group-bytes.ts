@@ -96,7 +96,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Lets other tasks run, because `composeGroup` reads without a pause.
+    // Fills the window and lets other tasks run, because `composeGroup` reads without a pause.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, window);
   }

@@ -20,8 +20,12 @@ const maxRowGroupBytes = 2 ** 28;
 /** Rows of a row group, numbered from 0 in the file. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
-/** `columns` are the columns to read. Default: all. */
-type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
+type RowFile = Readonly<{
+  bytes: Bytes;
+  metadata: hyparquet.FileMetaData;
+  /** The columns to read. Default: all. */
+  columns: readonly string[] | undefined;
+}>;
 
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect

@@ -52,7 +52,7 @@ export const readNumber = (table: JsonTable, node: number): number => {
   let digits = 0;
   // Digits and a power of ten up to 10^15 are exact doubles, so their quotient is rounded once (Clinger).
   let scale = 0;
-  let isExact = end - start <= maxExactDigits;
+  let isExact = end - start <= maxExactBytes;
   for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
     const byte = bytes[at] ?? 0;
     if (byte >= zero && byte <= nine) {
@@ -66,7 +66,9 @@ export const readNumber = (table: JsonTable, node: number): number => {
   return isNegative ? -value : value;
 };
 
-const maxExactDigits = 15;
+/** Numbers of at most this many bytes have at most fifteen digits. */
+const maxExactBytes = 15;
+
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
 export const readString = (table: JsonTable, node: number): string => {
@@ -85,8 +87,11 @@ export const findMemberNode = (table: JsonTable, object: number, key: string): n
 };
 
 const hasKey = (table: JsonTable, node: number, key: string): boolean => {
-  const length = endOf(table, node) - startOf(table, node) - 2;
-  return (length === key.length || detailOf(table, node) === encodedKey) && readString(table, node) === key;
+  if (detailOf(table, node) === encodedKey) return readString(table, node) === key;
+  const start = startOf(table, node) + 1;
+  if (endOf(table, node) - start !== key.length + 1) return false;
+  for (let at = 0; at < key.length; at++) if (table.bytes[start + at] !== key.charCodeAt(at)) return false;
+  return true;
 };
 
 /** Expands an array of numbers to a table that has an empty node, and a node for each number. */

@@ -40,7 +40,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const state: ReadState = {
+  const tally: ReadTally = {
     requested: 0,
     filteredOut: 0,
     failed: [],
@@ -49,14 +49,14 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     running: [],
   };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (detail = "") => progress.update(`reading calls: ${state.requested} done${detail}`);
+  const showProgress = (detail = "") => progress.update(`reading calls: ${tally.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined after a stop. */
   const readUntilEnded = async (id: string) => {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
-      if (state.hasStopped) return undefined;
+      if (tally.hasStopped) return undefined;
       const result = await read(id);
-      state.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
+      tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
       showProgress(`, ${id} is still running`);
@@ -70,10 +70,10 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
       const idsToRead = typed.summary ? skipRepeatedIds(ids) : ids;
       for await (const result of Readable.from(idsToRead).map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
-        countResult(state, result);
+        countResult(tally, result);
         showProgress();
         if ("call" in result && isSelected?.(result.call) !== false) yield result;
-        else if ("call" in result) state.filteredOut++;
+        else if ("call" in result) tally.filteredOut++;
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -82,19 +82,19 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     }
   };
   const totals = () => {
-    const missing = state.failed.filter(({ failure }) => failure.code === "not_found").length;
-    return { requested: state.requested, missing, filteredOut: isSelected && state.filteredOut };
+    const missing = tally.failed.filter(({ failure }) => failure.code === "not_found").length;
+    return { requested: tally.requested, missing, filteredOut: isSelected && tally.filteredOut };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, running } = state;
+  const { requested, filteredOut, running } = tally;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const readCount = requested - state.failed.length;
+  const readCount = requested - tally.failed.length;
   if (filteredOut > 0 && filteredOut === readCount)
     screen.notice(`the filters match 0 of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
-    ...toFailures(state, project),
+    ...toFailures(tally, project),
     ...(formFailure === undefined ? [] : [formFailure]),
     ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
@@ -165,25 +165,25 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
 
 const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as const;
 
-type ReadState = Record<"requested" | "filteredOut" | "failedInARow", number> & {
+type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
   /** True if no more calls are read, because the service refused the key or many calls in a row failed. */
   hasStopped: boolean;
 };
 
-const countResult = (state: ReadState, result: ReadResult) => {
-  state.requested++;
-  if ("failure" in result) state.failed.push(result);
-  else if (isRunning(result.call)) state.running.push(result.id);
+const countResult = (tally: ReadTally, result: ReadResult) => {
+  tally.requested++;
+  if ("failure" in result) tally.failed.push(result);
+  else if (isRunning(result.call)) tally.running.push(result.id);
   const isServiceFailure =
     "failure" in result && result.failure.code !== "not_found" && result.failure.kind !== "request-refused";
-  state.failedInARow = isServiceFailure ? state.failedInARow + 1 : 0;
-  state.hasStopped ||= state.failedInARow >= maxFailedInARow;
+  tally.failedInARow = isServiceFailure ? tally.failedInARow + 1 : 0;
+  tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
 /** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadState, project: string) => {
+const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
   if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")

@@ -46,7 +46,7 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values 
   return names.filter((name) => !taken.has(name)).map((name) => list + name);
 };
 
-const settings = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
+const settingSuggestions = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
 const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "profile");
 
 const sources: Readonly<Record<string, Source>> = {
@@ -77,9 +77,9 @@ const sources: Readonly<Record<string, Source>> = {
     const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(prefix));
     return [...new Set(names.map((name) => name.slice(prefix.length).split(" ")[0] ?? ""))];
   },
-  "config get <name>": settings,
-  "config set <name>": settings,
-  "config unset <name>": settings,
+  "config get <name>": settingSuggestions,
+  "config set <name>": settingSuggestions,
+  "config unset <name>": settingSuggestions,
   "profile use <name>": savedProfiles,
   "profile delete <name>": savedProfiles,
   "profile rename <from>": savedProfiles,

@@ -45,8 +45,8 @@ const openRun = async (context: Context, typed: LogOptions) => {
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
-  const compress = settings.require("compress");
-  const compression = compress === "none" ? undefined : compress;
+  const compressSetting = settings.require("compress");
+  const compression = compressSetting === "none" ? undefined : compressSetting;
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);

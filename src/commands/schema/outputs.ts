@@ -11,13 +11,13 @@ import { findNearest } from "../../nearest.ts";
 import * as s from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
-const { about, count, flag, list, listDocument, nullable, number, object, oneOf, optional, optionalAbout } = s;
+const { count, describe, flag, list, listDocument, nullable, number, object, oneOf, optional, optionalAbout } = s;
 const { sameKeys, text } = s;
 
 export const passthroughNote = "as the service sent it, with unknown keys, the spelling of numbers and invalid values";
-const inferenceModel = about(`a model, ${passthroughNote}`, InferenceModel);
-const catalogModel = about(`a model, ${passthroughNote}`, CatalogModel);
-const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
+const inferenceModel = describe(`a model, ${passthroughNote}`, InferenceModel);
+const catalogModel = describe(`a model, ${passthroughNote}`, CatalogModel);
+const call = describe(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
@@ -28,16 +28,16 @@ const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 const models = s.either([
   s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
-  about("with --with-prices", catalogRows(priced)),
+  describe("with --with-prices", catalogRows(priced)),
 ]);
 
 const callCounts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
-  seconds: about(
+  seconds: describe(
     "percentiles of known durations, by nearest rank; calls: their number",
     object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
   ),
-  tokens: about(
+  tokens: describe(
     "sums of known tokens; calls: the number of calls that have them",
     object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
@@ -45,34 +45,34 @@ const callCounts = {
 const cost = optionalAbout("sum of known costs; calls: their number", object({ calls: count, usd: nullable(number) }));
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 const callSummary = object({
-  summary: object({ ...callCounts, missing: about("number of ids without a call", count), cost }),
-  groups: about("by operation and model; a call of several models counts for each", list(callGroup)),
+  summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),
+  groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
 });
 const callsRead = s.either([
-  about("the reply, with its other keys", s.open({ call })),
+  describe("the reply, with its other keys", s.open({ call })),
   object({ calls: list(call) }),
-  about("with --summary", callSummary),
+  describe("with --summary", callSummary),
 ]);
 
 const comparedCatalog = object({
-  catalog: about("null for a file", catalogOrNull),
+  catalog: describe("null for a file", catalogOrNull),
   ...sameKeys(nullable(text), "provider", "file"),
-  as_of: about("time of the catalog; null for a file", nullable(s.time)),
+  as_of: describe("time of the catalog; null for a file", nullable(s.time)),
 });
 
 const change = object({
-  catalog: about("null if two catalogs or files are compared", catalogOrNull),
+  catalog: describe("null if two catalogs or files are compared", catalogOrNull),
   id: text,
   name: nullable(text),
-  change: about(
+  change: describe(
     "added: only in the second catalog; gone: only in the first",
     oneOf(
       ...["added", "gone", "price", "context", "output", "quantization", "modalities", "features", "parameters"],
       ...["countries", "deprecation"],
     ),
   ),
-  field: about("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
-  from: about("value on the wire; null if absent", s.anything),
+  field: describe("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
+  from: describe("value on the wire; null if absent", s.anything),
   to: s.anything,
 });
 
@@ -89,7 +89,7 @@ const diff = object({
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 const usage = object({
   prompt_tokens: count,
-  cached_tokens: about("part of the prompt tokens", count),
+  cached_tokens: describe("part of the prompt tokens", count),
   ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });
@@ -97,23 +97,27 @@ const usage = object({
 const costOfModel = object({
   catalog: catalogName,
   ...sameKeys(nullable(text), "id", "name"),
-  deprecation_date: about("YYYY-MM-DD", nullable(text)),
-  ended: about("true if deprecation_date has passed; such models are last", flag),
-  total: about("exact US dollars; null if a price is not stated", nullable(dollars)),
-  at_least: about("sum of the known prices", dollars),
-  not_stated: about("names of missing prices", list(text)),
+  deprecation_date: describe("YYYY-MM-DD", nullable(text)),
+  ended: describe("true if deprecation_date has passed; such models are last", flag),
+  total: describe("exact US dollars; null if a price is not stated", nullable(dollars)),
+  at_least: describe("sum of the known prices", dollars),
+  not_stated: describe("names of missing prices", list(text)),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 const lockedModels = list(object({ catalog: catalogName, id: text }));
-const lock = object({ file: text, changed: about("true if the file was rewritten", flag), models: lockedModels });
-const pricePerMillion = about("US dollars per million tokens", dollars);
+const lock = object({
+  file: text,
+  changed: describe("true if the file was rewritten", flag),
+  models: lockedModels,
+});
+const pricePerMillion = describe("US dollars per million tokens", dollars);
 const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
 const verification = object({
   status: oneOf("verified", "differs"),
   file: text,
   models: count,
   problems: s.problems,
-  replacements: about(
+  replacements: describe(
     "the cheapest equivalent of each model with an error",
     list(object({ catalog: catalogName, id: text, replacement: nullable(replacement) })),
   ),
@@ -124,11 +128,11 @@ const code = oneOf(...Object.keys(exitCodes));
 
 const credential = object({
   use: useName,
-  origin: about("null without a URL", nullable(text)),
+  origin: describe("null without a URL", nullable(text)),
   state: oneOf("ready", "command", "elsewhere", "missing", "no URL"),
-  from: about("source of the credential", nullable(text)),
+  from: describe("source of the credential", nullable(text)),
   username: nullable(text),
-  check: about(
+  check: describe(
     "answer of the service: untried if no read can test the credential; null without --check",
     oneOf("taken", "refused", "unclear", "untried", null),
   ),
@@ -137,30 +141,30 @@ const credential = object({
 const login = object({
   profile: text,
   saved: list(object({ use: useName, origin: text })),
-  checked: about("true if the service accepted the key", flag),
-  next: about("the command to try", text),
+  checked: describe("true if the service accepted the key", flag),
+  next: describe("the command to try", text),
 });
 
 const setting = object({
   name: text,
-  value: about("null if not set", nullable(text)),
+  value: describe("null if not set", nullable(text)),
   source: oneOf("command line", "environment", "profile", "default", null),
-  from: about("option, variable or file", nullable(text)),
-  problem: about("why the value is invalid", nullable(text)),
+  from: describe("option, variable or file", nullable(text)),
+  problem: describe("why the value is invalid", nullable(text)),
 });
 
 const profile = object({
   name: text,
-  in_use: about("true for the effective profile", flag),
+  in_use: describe("true for the effective profile", flag),
   base_url: nullable(text),
-  keys: about("uses with a saved key", list(useName)),
+  keys: describe("uses with a saved key", list(useName)),
 });
 
 const renamed = object(sameKeys(text, "from", "to", "account"));
 const deleted = object({ deleted: text, settings: list(text), keys: list(useName) });
-const uses = { projects: about("empty: all projects", list(text)), uses: list(useName) };
+const uses = { projects: describe("empty: all projects", list(text)), uses: list(useName) };
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
-const key = object({ name: text, ...uses, created: s.time, revoked: about("null if valid", nullable(s.time)) });
+const key = object({ name: text, ...uses, created: s.time, revoked: describe("null if valid", nullable(s.time)) });
 
 const doctorFinding = object({
   check: text,
@@ -170,7 +174,7 @@ const doctorFinding = object({
   code: optionalAbout("error code of the run, for an error", code),
   facts: optional(s.named(s.anything)),
 });
-const worstStatus = about("the worst status of the findings", oneOf("ok", "warning", "error"));
+const worstStatus = describe("the worst status of the findings", oneOf("ok", "warning", "error"));
 
 const topic = object({
   name: text,
@@ -183,9 +187,9 @@ const topic = object({
 });
 
 const valueKeys = {
-  name: about("placeholder", text),
+  name: describe("placeholder", text),
   kind: oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
-  choices: about("all values; null if others are possible", nullable(list(text))),
+  choices: describe("all values; null if others are possible", nullable(list(text))),
 };
 
 const option = s.shared(
@@ -194,21 +198,21 @@ const option = s.shared(
     name: text,
     short: nullable(text),
     about: text,
-    value: about("null for a flag", nullable(object(valueKeys))),
+    value: describe("null for a flag", nullable(object(valueKeys))),
     default: nullable(text),
     repeatable: flag,
-    group: about("heading in the help", nullable(text)),
+    group: describe("heading in the help", nullable(text)),
   }),
 );
 
 const command = object({
-  name: about("words after rollcall", text),
+  name: describe("words after rollcall", text),
   ...sameKeys(text, "about", "usage"),
   arguments: list(object({ ...valueKeys, about: text, ...sameKeys(flag, "required", "repeatable") })),
-  options: about("without the global options", list(option)),
-  verbs: about("last words of its verbs", list(text)),
+  options: describe("without the global options", list(option)),
+  verbs: describe("last words of its verbs", list(text)),
   examples: list(text),
-  schema: about("argument of rollcall schema; null without a document", nullable(text)),
+  schema: describe("argument of rollcall schema; null without a document", nullable(text)),
 });
 
 const commands = object({
@@ -219,10 +223,10 @@ const commands = object({
 });
 
 const schemaEntry = object({
-  name: about("argument of rollcall schema", text),
+  name: describe("argument of rollcall schema", text),
   about: text,
-  file: about("file in the package", text),
-  line_file: about("schema of a line of -o jsonl, if it differs", nullable(text)),
+  file: describe("file in the package", text),
+  line_file: describe("schema of a line of -o jsonl, if it differs", nullable(text)),
 });
 const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
 
@@ -232,7 +236,7 @@ const error = object({
   exit_code: oneOf(
     ...Object.values(exitCodes).flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit))),
   ),
-  retryable: about("true if the same command can succeed later", flag),
+  retryable: describe("true if the same command can succeed later", flag),
   cause: optionalAbout("code of the failure that stopped the run, if it differs from code", code),
   hint: optional(text),
   where: optionalAbout(
@@ -260,11 +264,11 @@ const event = s.either([
   }),
   object({
     event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
-    again: about("true if the request is retried", flag),
+    again: describe("true if the request is retried", flag),
     ...sameKeys(count, "groups", "bytes"),
-    reason: about("status of the answer, or code of the transport error", text),
-    requests: about("requests with an outcome", count),
-    of_requests: about("all requests so far", count),
+    reason: describe("status of the answer, or code of the transport error", text),
+    requests: describe("requests with an outcome", count),
+    of_requests: describe("all requests so far", count),
     attempt: optionalAbout("number of the next attempt", count),
     retry_in_ms: optionalAbout("wait before the next attempt", count),
     max_wait_left_ms: optionalAbout("rest of --max-wait after the wait", count),
@@ -278,8 +282,8 @@ const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in
 /** Documents of commands in the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
-  models: ["the inference models", models, s.either([inferenceModel, about("with --with-prices", priced)])],
-  "call read": ["one call, or a list of calls", callsRead, s.either([call, about("with --summary", callGroup)])],
+  models: ["the inference models", models, s.either([inferenceModel, describe("with --with-prices", priced)])],
+  "call read": ["one call, or a list of calls", callsRead, s.either([call, describe("with --summary", callGroup)])],
   "catalog analysis": ["the models in the analysis catalog", catalog, catalogModel],
   "catalog router": ["the models in the router catalog", catalog, catalogModel],
   "catalog all": ["the models of both catalogs", entryRows, entry],

@@ -1,10 +1,10 @@
 /** Building blocks of schemas: zod with descriptions. Types and JSON Schemas derive from the same schemas. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
-import { withDescription, withNotes } from "../../contract/replies.ts";
+import { describe, withNotes } from "../../contract/replies.ts";
 import type { JsonObject } from "../../json/walk.ts";
 
-export { withDescription as about } from "../../contract/replies.ts";
+export { describe } from "../../contract/replies.ts";
 
 /** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
@@ -12,7 +12,7 @@ export type Outputs = Readonly<Record<string, readonly [about: string, schema: S
 /** Returns a schema that occurs only once in the JSON Schema, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
-  z.optional(withDescription(sentence, schema));
+  z.optional(describe(sentence, schema));
 
 export const text = z.string();
 export const flag = z.boolean();
@@ -47,7 +47,7 @@ export const positionKeys = {
 };
 
 export const problemKeys = {
-  rule: withDescription("name of the rule, for --allow and explain", text),
+  rule: describe("name of the rule, for --allow and explain", text),
   severity: oneOf("error", "warning"),
   message: text,
   ...positionKeys,

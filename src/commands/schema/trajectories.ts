@@ -1,19 +1,19 @@
 /** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
 import type * as z from "zod/mini";
 import * as s from "./shape.ts";
-import { about, count, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
+import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
 
 const outcomes = object({
   read: count,
-  logged: about("by this run", count),
-  already_logged: about("by earlier runs, according to the ledger", count),
-  rejected: about("invalid or refused", count),
-  unknown: about("possibly logged", count),
+  logged: describe("by this run", count),
+  already_logged: describe("by earlier runs, according to the ledger", count),
+  rejected: describe("invalid or refused", count),
+  unknown: describe("possibly logged", count),
   not_sent: count,
 });
 
-const metrics = about("means over all valid groups", s.named(s.number));
-const filteredOut = object({ trajectories: count, groups: about("groups without trajectories left", count) });
+const metrics = describe("means over all valid groups", s.named(s.number));
+const filteredOut = object({ trajectories: count, groups: describe("groups without trajectories left", count) });
 const inputKeys = {
   unreadable_lines: optionalAbout("each counts as a rejected group", count),
   not_chosen: optionalAbout(
@@ -24,8 +24,8 @@ const inputKeys = {
 
 const plannedRequest = object({
   groups: count,
-  bytes: about("before compression", count),
-  idempotency_key: about("null without a key, or if it differs in every run", nullable(text)),
+  bytes: describe("before compression", count),
+  idempotency_key: describe("null without a key, or if it differs in every run", nullable(text)),
 });
 
 const log = object({
@@ -39,10 +39,14 @@ const log = object({
   trajectories: outcomes,
   metrics,
   responses: list(
-    object({ status: count, body: about("body as received, or null", s.anything), body_bytes: optional(count) }),
+    object({
+      status: count,
+      body: describe("body as received, or null", s.anything),
+      body_bytes: optional(count),
+    }),
   ),
   rejects_file: nullable(text),
-  ledger: about("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
+  ledger: describe("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
   warnings: problems,
   metrics_of: optionalAbout(
     "valid and logged groups, if not all valid groups are logged",
@@ -53,8 +57,8 @@ const log = object({
     "requests of a dry run",
     object({
       method: text,
-      url: about("null without a URL, and for --local", nullable(text)),
-      headers: about("without the credential", s.named(text)),
+      url: describe("null without a URL, and for --local", nullable(text)),
+      headers: describe("without the credential", s.named(text)),
       requests: list(plannedRequest),
     }),
   ),
@@ -75,16 +79,16 @@ const check = object({
 
 const convert = object({
   status: oneOf("converted"),
-  format: about("null for rollcall's format", nullable(text)),
+  format: describe("null for rollcall's format", nullable(text)),
   groups: readAndRejected,
   trajectories: readAndRejected,
   out: text,
   rejects_file: nullable(text),
-  leaves: about(
+  leaves: describe(
     "scalars, empty lists and empty objects in the files",
     nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
   ),
-  left_out: about(
+  left_out: describe(
     "values without a place in a trajectory, by file and path",
     list(object({ file: text, path: text, count, reason: text })),
   ),
@@ -93,12 +97,12 @@ const convert = object({
 
 const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
 const view = s.either([
-  object({ status: oneOf("serving"), url: about("has a secret token after #", text) }),
+  object({ status: oneOf("serving"), url: describe("has a secret token after #", text) }),
   object({
     status: oneOf("written"),
     file: text,
     bytes: count,
-    groups: about("written: limited by the size of a page; rejected: invalid", readAndWritten),
+    groups: describe("written: limited by the size of a page; rejected: invalid", readAndWritten),
     trajectories: readAndWritten,
     not_chosen: inputKeys.not_chosen,
   }),
@@ -106,24 +110,24 @@ const view = s.either([
 
 const groupStandings = object({
   read: count,
-  logged: about("exactly once", count),
-  repeated: about("more than once", count),
+  logged: describe("exactly once", count),
+  repeated: describe("more than once", count),
   ...s.sameKeys(count, "unknown", "refused", "not_sent"),
 });
 
 const entry = object({
-  id: about("argument of ledger resolve", text),
+  id: describe("argument of ledger resolve", text),
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
   ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
   ...s.sameKeys(count, "groups", "bytes"),
-  input: about("name of the input file, without its folder", text),
+  input: describe("name of the input file, without its folder", text),
   ...s.sameKeys(text, "destination", "account"),
   attempts: count,
   ...s.sameKeys(s.time, "first_tried", "last_tried"),
-  status: about("last status of an answer", nullable(count)),
-  cause: about("code of the transport error, without an answer", nullable(text)),
-  calls: about("number of calls in the answer", count),
+  status: describe("last status of an answer", nullable(count)),
+  cause: describe("code of the transport error, without an answer", nullable(text)),
+  calls: describe("number of calls in the answer", count),
 });
 
 const loggedCall = object({
@@ -133,13 +137,13 @@ const loggedCall = object({
   ...s.sameKeys(text, "destination", "account"),
 });
 
-const groups = about("null without files", nullable(groupStandings));
+const groups = describe("null without files", nullable(groupStandings));
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
-const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, so not forgotten", count) });
+const ledgerForget = object({ forgotten: count, left: describe("unknown or in flight, so not forgotten", count) });
 const ledgerVerify = object({
   status: oneOf("verified", "differs"),
   groups: groupStandings,
-  files: list(object({ file: text, read: count, logged: about("exactly once", count) })),
+  files: list(object({ file: text, read: count, logged: describe("exactly once", count) })),
   problems: s.limitedProblems,
 });
 
