@@ -32,8 +32,8 @@ or folders. A record is an entry of a file, such as a line (see the table).
   the name of the record's file if the record has no id.
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
-- *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format, a group
-  has the ${rowGroup}.
+- *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format,
+  the group key is ${rowGroup}.
   \`--group-by <key>\` groups the rows by another key, also across folders. The groups of the other formats are fixed.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
   \`exceptions\` of its group. In row formats, so does a row with an \`error\` and without a reward. Any other record without a reward
