@@ -75,7 +75,8 @@ export const readLock = (file: string) => {
   const { data, error } = z.object({ models: z.array(LockedModel) }).safeParse(value);
   if (data !== undefined) return { file, models: data.models, positionOf };
   const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
-  throw invalidLock(`invalid ${path.join(".")}`, true, positionOf(path));
+  const defect = getValue(value, path) === undefined ? "missing" : "invalid value of";
+  throw invalidLock(`${defect} \`${path.join(".")}\``, true, positionOf(path));
 };
 
 const readLockBytes = (file: string) => {

@@ -62,9 +62,12 @@ export const lockRules = {
     "A model will be deprecated within the time in `--within`.",
     "will be deprecated on 2026-12-01",
   ),
-  "modality-removed": warning("A model no longer accepts or returns a modality.", "no longer accepts image"),
-  "feature-removed": warning("A model lost a feature.", "no longer has tools"),
-  "parameter-removed": warning("A model no longer accepts a sampling parameter.", "no longer accepts seed"),
+  "modality-removed": warning("A model no longer accepts or returns a modality.", "no longer accepts image input"),
+  "feature-removed": warning("A model lost a feature.", "no longer has the feature tools"),
+  "parameter-removed": warning(
+    "A model no longer accepts a sampling parameter.",
+    "no longer accepts the parameter seed",
+  ),
 };
 
 type RuleName = keyof typeof lockRules;
@@ -80,11 +83,11 @@ const toleratedRules: readonly RuleName[] = [
 type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; current: string; message: string }>;
 
 const listedFacts = [
-  ["input_modalities", "modality-removed", "accepts"],
-  ["output_modalities", "modality-removed", "returns"],
-  ["supported_features", "feature-removed", "has"],
-  ["supported_sampling_parameters", "parameter-removed", "accepts"],
-  ["countries", "country-removed", "has a data center in"],
+  ["input_modalities", "modality-removed", (value: string) => `accepts ${value} input`],
+  ["output_modalities", "modality-removed", (value: string) => `returns ${value} output`],
+  ["supported_features", "feature-removed", (value: string) => `has the feature ${value}`],
+  ["supported_sampling_parameters", "parameter-removed", (value: string) => `accepts the parameter ${value}`],
+  ["countries", "country-removed", (value: string) => `has a data center in ${value}`],
 ] as const;
 
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
@@ -157,7 +160,7 @@ const compareLimits = (was: LockedModel, is: LockedModel) =>
   });
 
 const compareLists = (was: LockedModel, is: LockedModel) =>
-  listedFacts.flatMap(([field, rule, verb]) => {
+  listedFacts.flatMap(([field, rule, describe]) => {
     const [before = [], after = []] = [was[field], is[field]];
     const words = before.join(", ");
     if (field === "countries" && words !== "" && after.length === 0) {
@@ -166,7 +169,7 @@ const compareLists = (was: LockedModel, is: LockedModel) =>
     }
     return before.flatMap((word, at) => {
       if (after.includes(word)) return [];
-      return createRegression(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+      return createRegression(rule, [field, at], [word, after.join(", ")], `no longer ${describe(word)}`);
     });
   });
 

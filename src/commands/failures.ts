@@ -40,12 +40,12 @@ const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDiff
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
-    return "if `rollcall log` had --local, --profile, --ledger, --split, --batch, --group-by or --where, verify with the same options. Otherwise run the same `rollcall log` command again to send these groups";
+    return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send these groups";
   if (refused > 0)
-    return "run the same `rollcall log` command again to see why the service refused a group, and fix that group";
+    return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0)
     return "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
-  return "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
+  return "if the service honors Idempotency-Key, run your `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
 };
 
 export const resolutionMissing = () =>
@@ -210,7 +210,7 @@ export const callsUnconvertible = (facts: {
   return new Failure("invalid_input", "calls-unconvertible", message, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
       ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
-      : "examine one of these calls: `rollcall call read <call-id>`",
+      : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
   });
 };
 

@@ -14,7 +14,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 const locationOptions = {
   "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),
-  store: cli.text("database of logged data: a file, or postgres://…", "place"),
+  store: cli.text("database of logged data: a file, or postgres://…", "location"),
 };
 
 const options = {
@@ -126,8 +126,8 @@ const addKey = cli.command({
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: {
-    project: cli.list("project that the key is for (default: all)", "team/project"),
-    use: cli.choices("use that the key is for: log, inference or calls (default: all)", credentialUses, "use"),
+    project: cli.list("allowed project of the key (default: all)", "team/project"),
+    use: cli.choices("allowed use of the key: log, inference or calls (default: all)", credentialUses, "use"),
     ...locationOptions,
   },
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],

@@ -130,7 +130,8 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSampled = model === undefined || (modelOf(first) ?? model) === model;
-    if (!isSampled) run.note("converted the turns of a subagent with another model to messages, not choices");
+    if (!isSampled)
+      run.note("converted the turns of a subagent to messages, not choices, because another model sampled them");
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {

@@ -31,15 +31,18 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** Groups of records whose group is unknown, with the record's keys; undefined if the record is not JSON. */
-  const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
+  /** Groups of records whose group is unknown. `keys` of the record is undefined if the record is not JSON. */
+  const ungrouped = new Map<ConvertedGroup, { keys: readonly string[] | undefined; path: string }>();
   let knownKeys: readonly string[] = [];
+  const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
   const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
-    if (key === undefined) ungrouped.set(group, keys);
+    // A line does not distinguish the records of a document.
+    const path = format.records.text === "document" ? (location.path ?? []).join(".") : "";
+    if (key === undefined) ungrouped.set(group, { keys, path });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
@@ -56,6 +59,8 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     let wrong = fault?.fault === "end" ? `it is cut off${fix}` : raw.wrong;
     if (fault?.fault === "more" && isLine)
       wrong = "unexpected data after the JSON value (write one JSON value on each line)";
+    const hasMoreDocuments = fault?.fault === "more" && !isLine;
+    if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
     if (fault !== undefined && lenient !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
       wrong = `${word} is not JSON`;
@@ -65,7 +70,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (value === undefined && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
-      breakGroup({ group }, at, { wrong, location });
+      breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
     if (lenient !== undefined) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
   };
 
@@ -81,8 +86,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
       else {
-        const contradictsGivenFormat =
-          run.options.from !== "auto" && run.options.messagesFrom === undefined && !format.recognizes(record);
+        const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
         const location = locateInRecord(raw, error.value);
         breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }
@@ -96,7 +100,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
-      [...ungrouped].filter(([, keys]) => keys?.some((key) => knownKeys.includes(key)) !== false),
+      [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
     );
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
@@ -107,7 +111,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
         file,
         record,
         start: span?.start ?? 0,
-        isJson: possible.get(group) !== undefined,
+        unknown: possible.get(group),
       })),
     );
     members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
@@ -117,7 +121,9 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       group.isBroken = true;
       const { label, line } = member.file.records.positionOf(member.record);
       const location = { file: name, line: position + 1, path: [] };
-      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson: member.isJson }, location);
+      const { keys, path = "" } = member.unknown ?? {};
+      const place = `${label}:${line}${path === "" ? "" : ` (${path})`}`;
+      problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
     }
   };
 
@@ -148,7 +154,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     breakAmbiguous();
     const bytes = await lines.end(host);
     const source: Source = { name, bytes, origin: createOrigin({ files, groups, format, converter }) };
-    return { source, groups, unreadable: [...ungrouped.values()].filter((keys) => keys === undefined).length };
+    return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
   } catch (thrown) {
     await lines.discard();
     throw thrown;

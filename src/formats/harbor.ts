@@ -13,7 +13,7 @@ export const harbor: Format = {
   name: "harbor",
   title: "trials of Harbor",
   keys: {
-    group: "task_checksum, else task_name, in each job",
+    group: "task_checksum, else task_name, within one job",
     reward: "verifier_result.rewards.reward",
     sampled: "the agent's steps",
   },

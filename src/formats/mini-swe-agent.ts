@@ -69,7 +69,10 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
   if (malformed !== undefined)
-    run.skip(malformed, "a response with a format error, because the agent did not see it again");
+    run.skip(
+      malformed,
+      "a response with a format error, because the agent's later prompts do not contain the response",
+    );
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 

@@ -39,7 +39,7 @@ export const duplicateStdin = () =>
 
 export const inputChanged = (file: string, isFollowed = false) => {
   const problem = createProblem("input-changed", { isFollowed }, { file });
-  const hint = `${problem.advice}, then rerun the command`;
+  const hint = `${problem.advice}${isFollowed ? ". Then" : ", then"} rerun the command`;
   const details = { hint, subject: file, retryable: true, problems: [problem] };
   return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
 };

@@ -165,7 +165,7 @@ const csvAdvice = (text: string, name: string) => {
 
 /** Advice for a web page, which servers send to ask for a login, or to show a file. */
 const pageAdvice =
-  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or for a private file hf://datasets/… with HF_TOKEN";
+  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/…";
 
 /** Matches a line, except the first, that begins as a JSON object or array, and not as a link of Markdown. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;

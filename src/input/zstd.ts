@@ -55,9 +55,9 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
     const { window, content } = step.value;
     claimed += content;
     if (claimed > length)
-      throw new UnreadableContent(`it claims ${claimed} bytes, more than its declared ${length} bytes`);
+      throw new UnreadableContent(`its zstd frames contain ${claimed} bytes, more than its declared ${length} bytes`);
     if (window > maxWindow)
-      throw new UnreadableContent(`it needs a window of ${window} bytes, over the limit of ${maxWindow}`);
+      throw new UnreadableContent(`it needs a zstd window of ${window} bytes, over the limit of ${maxWindow}`);
     frames.push(bytes.subarray(start, at));
   }
   return frames;

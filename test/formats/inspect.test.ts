@@ -106,8 +106,8 @@ describe("an archive of Inspect", () => {
       [4, "it is damaged and cannot be decompressed"],
       [6, "its compression method 12 is not supported"],
       [7, "it is encrypted"],
-      [11, "it claims 4294967295 bytes, more than"],
-      [12, "it needs a window of 2199023255552 bytes, over the limit of 134217728"],
+      [11, "its zstd frames contain 4294967295 bytes, more than"],
+      [12, "it needs a zstd window of 2199023255552 bytes, over the limit of 134217728"],
       [13, "it decompresses to more than its declared 4 bytes"],
     ] as const) {
       expect(told).toContain(

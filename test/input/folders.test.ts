@@ -110,7 +110,7 @@ describe("a folder as input", () => {
     expect(stderr).toContain("empty: error: this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file");
     expect(stderr).toMatch(/`rollcall check others\/a\.json`/);
     expect(stderr).toMatch(
-      /others: error: no file in this folder contains rollouts \(rollcall\s+read\s+others\/a.json and 1 more file\)/,
+      /others: error: no file in this folder contains rollouts \(files read: others\/a.json and 1 more\)/,
     );
     expect(code).toBe(3);
   });
@@ -121,7 +121,7 @@ describe("a folder as input", () => {
       ["bare", "bare/a.jsonl"],
       ["mixed", "mixed/b.json"],
     ] as const) {
-      const told = `${folder}: no file in this folder contains rollouts (rollcall read ${named}) [folder-without-rollouts]`;
+      const told = `${folder}: no file in this folder contains rollouts (file read: ${named}) [folder-without-rollouts]`;
       for (const args of [["check"], ["log", "m", "--local", "--split", "train"], ["convert", "--out", "made.jsonl"]]) {
         const { code, stderr } = await runRollcall([...args, folder, "--json"], { cwd });
         expect([code, JSON.parse(stderr).error.message]).toEqual([3, told]);

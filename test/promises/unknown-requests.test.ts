@@ -161,7 +161,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     expect((await place.run(["ledger", "verify", file])).stderr).toContain(
-      "run the same `rollcall log` command again to send these groups",
+      "run that `rollcall log` command again to send these groups",
     );
   });
 
@@ -175,7 +175,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: lines 2, 3, 4, 5, 6, 7, …",
-      "  run `rollcall ledger verify` with the options of `rollcall log`. If the options are equal, log the file",
+      "  verify with the options of your `rollcall log` command. If you already pass them, log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

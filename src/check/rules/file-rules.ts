@@ -102,8 +102,8 @@ export const fileRules = {
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
     message: ({ files: [first, ...rest] }) => {
       if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
-      const others = rest.length === 0 ? "" : ` and ${pluralize(rest.length, "more file")}`;
-      return `no file in this folder contains rollouts (rollcall read ${first}${others})`;
+      const read = rest.length === 0 ? `file read: ${first}` : `files read: ${first} and ${rest.length} more`;
+      return `no file in this folder contains rollouts (${read})`;
     },
     advice: ({ files }) =>
       files.length === 0
@@ -122,6 +122,7 @@ export const fileRules = {
       `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
+    why: "A filter matched none of the groups.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
@@ -164,7 +165,7 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node decompresses zstd from 22.15 and 23.8 on. rollcall neither read nor sent anything from the file.",
+    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall read and sent nothing from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({

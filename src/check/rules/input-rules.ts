@@ -52,7 +52,9 @@ export const inputRules = {
   }),
   "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
     message: ({ place, isJson }) =>
-      `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
+      isJson === true
+        ? `the group of ${place} is unknown and may be this group`
+        : `${place} is unreadable and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
       `fix or delete ${place} before you log the group. A later fix can change the group, and rollcall then logs it again`,
@@ -82,10 +84,12 @@ export const inputRules = {
     why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
-  "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
-    message: ({ key, other }) =>
-      `the key \`${key}\` has another value in ${other}, and one request cannot have both values`,
-    redactedMessage: "a key of the request has another value elsewhere, and one request cannot have both values",
+  "request-key-mismatch": errorOfInput<{ key: string; other: string; isRequest: boolean }>({
+    message: ({ key, other, isRequest }) =>
+      isRequest
+        ? `this request and ${other} differ in the key \`${key}\`, so rollcall cannot send them together`
+        : `the key \`${key}\` belongs to a request, but the input also contains ${other} without a request`,
+    redactedMessage: "a key of a request does not apply to all groups of the input",
     advice: "put each request into its own file, and run `rollcall log` for one file at a time",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
     example: {
@@ -107,6 +111,7 @@ export const inputRules = {
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
+    why: "The input needs several requests, and the service computes metrics for each request separately.",
     example: problemExample({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
@@ -114,7 +119,7 @@ export const inputRules = {
       `the group does not fit into a request of ${limit} bytes, so it gets its own request of ${bytes} bytes`,
     advice: ({ tooLarge }) =>
       tooLarge === true
-        ? "make the group smaller or raise the limit of the service, which refused a request of that size (413)"
+        ? "make the group smaller, or raise the limit of the service, which refused another request as too large (413)"
         : "raise --max-request-size, or make the group smaller",
     why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
     example: problemExample({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
@@ -126,7 +131,7 @@ export const runRules = {
     message: "the file changed while rollcall read it",
     advice: ({ isFollowed }) =>
       isFollowed
-        ? "only append to the file, or replace it with a new file"
+        ? "make the program that writes the file only append to it, or replace it with a new file"
         : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
     example: problemExample({ isFollowed: false }, "step.jsonl"),
@@ -168,12 +173,13 @@ export const runRules = {
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
+    why: "The service refused a request that contained only this group, because the request was too large.",
     example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "list its requests with `rollcall ledger status <file>`. If they have different models, splits or batches, pass --model, --split or --batch",
+      "list its requests with `rollcall ledger status <file>`. If they have different models, splits or batches, verify one of them with --model, --split or --batch",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
@@ -186,7 +192,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "run `rollcall ledger verify` with the options of `rollcall log`. If the options are equal, log the file",
+        : "verify with the options of your `rollcall log` command. If you already pass them, log the file",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
@@ -200,6 +206,7 @@ export const runRules = {
       `${pluralize(groups, "group was", "groups were")} logged before from a file with another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
     advice:
       "ignore this warning if you moved the file, or pass --batch <name> to log the groups again for another step",
+    why: "Groups were logged before from a file with another name, so rollcall does not log them again.",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
@@ -209,6 +216,7 @@ export const runRules = {
       const command = (verb: string) => formatCommandLine(["rollcall", "ledger", verb, ...ledgerArgs]);
       return `list the requests with \`${command("status")}\`. If the service has their groups, run \`${command("resolve")} <id> --assume-logged\`. Otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
     },
+    why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
   "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
@@ -242,6 +250,7 @@ export const runRules = {
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
+    why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
     example: problemExample({ bytes: 512 }),
   }),
 };

@@ -197,7 +197,10 @@ export const trainingRules = {
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":{}}'),
   }),
   "history-type": warning<{ found: string }>({
-    message: ({ found }) => `an additional history must be an object with messages_and_choices, not ${found}`,
+    message: ({ found }) =>
+      found === "an object"
+        ? "an additional history must have an array in messages_and_choices"
+        : `an additional history must be an object with messages_and_choices, not ${found}`,
     advice: 'write it as {"messages_and_choices": […]}',
     example: trajectory(1, ',"additional_histories":["2+2?"]'),
   }),
@@ -314,7 +317,7 @@ export const trainingRules = {
     message: ({ place }) => `the group has the same bytes as the group at ${place} (--against)`,
     redactedMessage: "the group is also in a file of --against",
     advice: "remove the group from one of the splits",
-    why: "A group of the training data cannot evaluate the model. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
+    why: "You cannot evaluate a model on a group that it was trained on. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
     example: fileExample(goodGroup, { against: `\n${goodGroup}` }),
   }),
   "missing-utc-offset": warning<{ found: string }>({

@@ -107,7 +107,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
 };
 
 const exceptionsNote =
-  "; rollouts recorded as exceptions have no call (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
+  ". Failed rollouts in a group's `exceptions` have no call. See them with `rollcall view <file> --where 'group.exceptions > 0'`";
 
 /** Yields the ids. The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
 async function* readCallIds(

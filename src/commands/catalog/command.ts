@@ -10,7 +10,7 @@ import * as lists from "../lists/options.ts";
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
 const diffArgs = {
-  file: cli.repeated("two files of catalogs, or one file and --catalog to compare it with the current catalog"),
+  file: cli.repeated("two catalog files, or one file to compare with the current catalog of --catalog"),
 };
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),

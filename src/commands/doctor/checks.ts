@@ -168,7 +168,8 @@ const checkUrl = async (
       const message = `${address} answers with a web page, not with JSON`;
       return error(check, "refused", message, fix, facts);
     }
-    const message = `${address} answers${proxy === null ? "" : ` through ${proxy}`} (${status})`;
+    const through = proxy === null ? "" : ` (through the proxy ${proxy})`;
+    const message = `${address} answers with status ${status}${through}`;
     if (status < 500) return ok(check, message, facts);
     return warning(check, message, "rerun later, or ask the operator of the service", facts);
   } catch (thrown) {

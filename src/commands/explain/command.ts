@@ -53,7 +53,7 @@ const toSections = async (context: Context, topic: Topic): Promise<readonly Sect
   if (severity === null) {
     const kind = `${code === null ? "" : "error code, "}exit code${exit_codes.length > 1 ? "s" : ""}`;
     lines.push({ label: "kind", text: `${kind} ${exit_codes.join(", ")}` });
-  } else lines.push({ label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` });
+  } else lines.push({ label: "kind", text: `rule (${severity})` });
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });
   if (about !== undefined) lines.push({ label: severity === null ? "when" : "why", text: about });

@@ -23,8 +23,9 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
   if (typed.file.length > 0) {
     const { counts, entries } = await compareFiles(context, typed, { perScope: true });
     const { read, logged, repeated, unknown, refused, not_sent } = counts;
-    const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
-    screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
+    const outcomes = `${logged} logged, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
+    const scope = "the same destination, account, model, split and batch";
+    screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
   const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
@@ -96,9 +97,10 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
-    const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
+    const batch = scope.batch === null ? "" : `, batch ${scope.batch}`;
+    const target = `model ${scope.model}, split ${scope.split}${batch}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
-    screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
+    screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
   if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
   const action = `forget ${pluralize(affected.length, "request")}`;
@@ -161,7 +163,7 @@ const printEntries = async (
       state: {
         rank: 0,
         text: ({ state }) => ledgers.formatState(state),
-        tag: ({ state }) => (state === "unknown" ? { text: "resolve it", tone: "warning" } : undefined),
+        tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
       },
       groups: { rank: 2, align: "right" },
       last_tried: {

@@ -34,7 +34,7 @@ const formatMetricsScope = (measured: MeasuredGroups, { read, unknown }: LogResu
   if (measured.groups !== 1)
     return `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   const which = read === 1 ? "the group" : "the only valid group of the input";
-  return `${which} ${unknown > 0 ? "with the unknown outcome" : "that was not logged"}`;
+  return `${which}, ${unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`;
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */

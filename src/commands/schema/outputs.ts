@@ -14,10 +14,11 @@ import { trajectoriesOutputs } from "./trajectories.ts";
 const { count, describe, flag, list, listDocument, nullable, number, object, oneOf, optional, optionalAbout } = s;
 const { sameKeys, text } = s;
 
-export const passthroughNote = "as the service sent it, with unknown keys, the spelling of numbers and invalid values";
-const inferenceModel = describe(`a model, ${passthroughNote}`, InferenceModel);
-const catalogModel = describe(`a model, ${passthroughNote}`, CatalogModel);
-const call = describe(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
+export const passthroughNote =
+  "as the service sent it, including unknown keys, invalid values and the spelling of numbers";
+const inferenceModel = describe(`a model ${passthroughNote}`, InferenceModel);
+const catalogModel = describe(`a model ${passthroughNote}`, CatalogModel);
+const call = describe(`a call ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
@@ -34,7 +35,7 @@ const models = s.either([
 const callCounts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: describe(
-    "percentiles of known durations, by nearest rank; calls: their number",
+    "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
     object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
   ),
   tokens: describe(
@@ -42,7 +43,10 @@ const callCounts = {
     object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
 };
-const cost = optionalAbout("sum of known costs; calls: their number", object({ calls: count, usd: nullable(number) }));
+const cost = optionalAbout(
+  "sum of known costs; calls: the number of calls with a known cost",
+  object({ calls: count, usd: nullable(number) }),
+);
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 const callSummary = object({
   summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),

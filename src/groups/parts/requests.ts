@@ -54,17 +54,19 @@ export const reportMismatches = (
   const [first, ...others] = requests.different;
   if (first === undefined) return;
   const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
-  const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
-    if (key !== undefined) problems.report("request-key-mismatch", { key, other }, () => locate(request, key));
+  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean): void => {
+    if (key === undefined) return;
+    problems.report("request-key-mismatch", { key, other, isRequest }, () => locate(request, key));
   };
   for (const request of requests.different) {
     const { split: own } = request;
     if (split !== undefined && own !== undefined && own !== split)
       problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
   }
-  for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), toFileLine(first.location));
+  for (const other of others)
+    reportKey(other, findDifferingKey(first.keys, other.keys), toFileLine(first.location), true);
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
-  if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
+  if (isMixed) reportKey(first, first.keys.keys().next().value, rest, false);
 };
 
 /** Ignores white space between the tokens of values. */

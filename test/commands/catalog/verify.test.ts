@@ -250,7 +250,7 @@ describe("rollcall catalog verify", () => {
     ["not JSON", '{"rollcall_lock": 1,\n  oops', "it is not JSON"],
     ["something else", '{"lockfileVersion": 3}', "it is not a lock file"],
     ["of a newer rollcall", '{"rollcall_lock": 2, "models": []}', "a newer rollcall wrote it"],
-    ["without models", '{"rollcall_lock": 1}', "invalid models"],
+    ["without models", '{"rollcall_lock": 1}', "missing `models`"],
     [
       "edited wrongly",
       '{"rollcall_lock": 1, "models": [{"catalog": "router", "id": "a", "context_length": "128k"}]}',

@@ -52,7 +52,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     await place.log([file]);
     const asked = await place.run(["ledger", "forget", "--model", "m"]);
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining("pass --yes") });
-    expect(asked.stderr).toMatch(/r1: 2 groups of a\.jsonl, m, train, logged, last tried 20/);
+    expect(asked.stderr).toMatch(/r1: 2 groups of a\.jsonl \(model m, split train\): logged, last tried 20/);
     expect((await place.run(["ledger", "forget", "--model", "m", "--yes", "--json"])).stdout).toContain(
       '"forgotten":1',
     );

@@ -39,9 +39,13 @@ describe("a failing run of rollcall log", () => {
     expect(both.stderr).not.toContain("rollcall log");
     expect((await runRollcall(["ledger", "verify", file, "--local", "--model", "a"], { env })).code).toBe(0);
     const status = async () => (await runRollcall(["ledger", "status", file, "--local"], { env })).stderr;
-    expect(await status()).toContain("2 groups: 2 logged, 0 logged more than once");
+    expect(await status()).toContain(
+      "2 groups: 2 logged, 0 unknown, 0 refused, 0 not sent, 0 logged more than once for the same",
+    );
     await runRollcall(["log", "a", file, "--split", "t", "--local", "--resend-logged"], { env });
-    expect(await status()).toContain("2 groups: 0 logged, 2 logged more than once");
+    expect(await status()).toContain(
+      "2 groups: 0 logged, 0 unknown, 0 refused, 0 not sent, 2 logged more than once for the same",
+    );
   });
 
   it.skipIf(!existsSync("/dev/full"))("says what was logged if stdout goes to a full disk", async () => {
