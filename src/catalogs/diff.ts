@@ -51,7 +51,7 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
   }
   const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
   const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price));
-  const fields = [wholePricing, ...priceFields, ...otherFields];
+  const fields = [invalidPricing, ...priceFields, ...otherFields];
   return fields.flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
     const toFact = change === "price" ? toPrice : toOtherFact;
     const from = toFact(toWritable(read({ catalogEntry: { entry: older } })));
@@ -62,8 +62,8 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
-/** Compares values of `pricing` that are not objects. */
-const wholePricing: Pick<FieldColumn, "name" | "change" | "value"> = {
+/** The field `pricing` if its value is not an object, which has no single prices. */
+const invalidPricing: Pick<FieldColumn, "name" | "change" | "value"> = {
   name: "pricing",
   change: "price",
   value: ({ catalogEntry }) => (isObject(catalogEntry?.entry.pricing) ? null : catalogEntry?.entry.pricing),

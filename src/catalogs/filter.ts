@@ -1,4 +1,4 @@
-/** Filters models, in any letter case. A model without the value for a filter matches only `--not-deprecated`. */
+/** Filters models, in any letter case. A model without the field of a filter matches only `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -64,7 +64,7 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** `read` returns a model's words. Assumed: services use the words in `usual`. Other words in catalogs are accepted. */
+/** Options that select values of a list. Assumed: services use the `usual` values. Values in a catalog are accepted, too. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
@@ -99,8 +99,8 @@ const listCriteria = (filter: Filter, now: number) => {
   for (const { name, column, read, matches } of wordsOptions) {
     const words = listWords(filter, name)?.map(normalizeWord);
     if (words === undefined || matches === undefined) continue;
-    const hasUnion = column === "datacenters.country_code" && words.includes("eu");
-    const wanted = new Set([...words, ...(hasUnion ? europeanUnion.map(normalizeWord) : [])]);
+    const includesEu = column === "datacenters.country_code" && words.includes("eu");
+    const wanted = new Set([...words, ...(includesEu ? europeanUnion.map(normalizeWord) : [])]);
     add([column], (model) => matches(read(model).map(normalizeWord), wanted));
   }
   for (const [column, minimum] of [

@@ -79,7 +79,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
-  return `rename ${alias} to messages_and_choices${hasAssistant ? ", and make each assistant turn a choice" : ""}`;
+  return `rename ${alias} to messages_and_choices${hasAssistant ? ", and write each assistant turn as a choice" : ""}`;
 };
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);

@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // A source with an `origin` was converted or selected. The conversion or selection has reported its broken records.
+    // The conversion or selection that made the lines of an `origin` has reported the broken lines.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
@@ -148,7 +148,7 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
 /** In concatenated files, any line can begin with a byte order mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
-/** Copies bytes, with blanks in place of byte order marks. Rejects are copied from the original bytes. */
+/** Copies bytes, with blanks in place of byte order marks at line starts. */
 const blankOutByteOrderMarks = (original: Buffer): Buffer => {
   const bytes = Buffer.from(original);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
@@ -176,7 +176,7 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
 
 const maxWordLength = 40;
 
-/** Bytes before a fault that are searched for the key of the value and for the last character. */
+/** Maximum bytes before a fault in which the key of the faulty value is searched. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number): string => {

@@ -11,7 +11,7 @@ export type Kind<Value> = Readonly<{
   default?: string;
   required?: boolean;
   short?: string;
-  /** Heading in the help. `-h` lists groups that fit one screen, without descriptions. */
+  /** Heading in the help. `-h` lists these options without descriptions, if they fit one screen. */
   group?: string;
   /** Another option, without dashes, that must be given too. */
   needs?: string;
@@ -61,7 +61,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (value !== undefined && value !== null) return value;
-    // A defect, because `validateArgv` in `argv.ts` refuses missing arguments.
+    // Only a defect of rollcall leads here, because `validateArgv` in `argv.ts` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });

@@ -34,7 +34,7 @@ export type RequestContext = RequestTarget & { silenceMs: number; tries: number;
 
 /** The settings with the URL of a host, and the paths that follow the URL. */
 const urlSettings = {
-  base: "base_url (the part of the URL before /call/read and /inference/…)",
+  base: "base_url (the part of the URL before /call/read or /inference/…)",
   inference: "inference_base_url (the part of the URL before /v1/models)",
   log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };

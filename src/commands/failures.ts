@@ -159,7 +159,9 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
   const replace = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
   );
-  const accept = isAcceptable ? `accept the change with \`${lockCommand(file)}\`, ` : "";
+  const accept = isAcceptable
+    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file)}\`, `
+    : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
   const silence = new Set(rules).size === 1 ? `the rule with --allow ${rules[0]}` : "a rule with --allow <rule>";

@@ -13,7 +13,7 @@ export const harbor: Format = {
   name: "harbor",
   title: "trials of Harbor",
   keys: {
-    group: "task_checksum, else task_name, within one job",
+    group: "trials of one job with the same task_checksum, or with the same task_name if they have none",
     reward: "verifier_result.rewards.reward",
     sampled: "the agent's steps",
   },

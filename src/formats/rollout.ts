@@ -191,5 +191,5 @@ const describeNumbers = (record: Value, path: Path) => {
   const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
   if (named.length === 0) return "the record has no numbers";
-  return `the record has ${isOfList ? "lists of numbers" : "numbers"} at ${formatList(named, maxNamedPaths)}`;
+  return `paths of ${isOfList ? "lists of numbers" : "numbers"} in the record: ${formatList(named, maxNamedPaths)}`;
 };

@@ -5,9 +5,14 @@ import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 
 export const missingSplit = (splits: readonly string[]): Failure =>
   splits.length > 1
-    ? new Failure("usage", "missing-split", `the requests have different splits: ${splits.join(", ")}`, {
-        hint: "put the requests of each split into a separate file, and log each file separately",
-      })
+    ? new Failure(
+        "usage",
+        "missing-split",
+        `the request bodies in the input have different splits: ${splits.join(", ")}`,
+        {
+          hint: "write the request bodies of each split to a separate file, and log each file separately",
+        },
+      )
     : new Failure("usage", "missing-split", "missing --split (for example --split train)", {
         hint: "pass --split <name>, or set ROLLCALL_SPLIT=<name>",
       });

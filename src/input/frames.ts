@@ -17,7 +17,7 @@ export interface Lines {
   readonly isLast: boolean;
 }
 
-/** A line that is longer than a block, without its newline, or a document of several lines. */
+/** A document of several lines, or a line that is longer than a block. The span of a line excludes its newline. */
 export interface LongText extends json.Span {
   readonly kind: "long" | "document";
   readonly isLast: boolean;
@@ -97,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // If the line is truncated, the text has a fault at or before the start of the next line. A document has none there.
+  // A truncated line has its first fault at or before the start of the next line. A document is valid beyond it.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
@@ -110,7 +110,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
  * bracket. With `isTolerant`, elements can be invalid JSON. The elements of a batch are the roots of its table, which
- * is valid until the next batch. `length` is in bytes. @throws ShrunkSourceError; the signal's reason
+ * is valid until the next batch. `length` is the number of bytes of a batch. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -160,7 +160,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Returns the start of the line that contains an offset, after a byte order mark. */
+/** Returns the start of the line that contains the offset `at`. Skips a byte order mark at the start of the line. */
 const findLineStart = (source: Bytes, at: number) => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

@@ -89,7 +89,7 @@ export const findRewardColumns = (names: readonly string[]) => {
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
-/** Matches messages that Python's `str` wrote, as pandas does. */
+/** Matches messages in the form of Python's `str`, which pandas writes to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
 /** Names of columns that can have the answers to `prompt`, the likeliest first. */
@@ -141,13 +141,13 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
+/** Returns the advice for CSV. It has `--reward-from`, because values of CSV are strings, and no other option reads them. */
 const csvAdvice = (text: string, name: string) => {
   const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
-  // The values before the messages in the first row give the position of the column with the messages.
+  // Counts the values before the messages of the first row, to find the column of the messages.
   const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
   const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
   const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));

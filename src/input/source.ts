@@ -19,7 +19,7 @@ export interface Bytes {
 export type Position = Readonly<Record<"start" | "line", number>>;
 
 export interface Source {
-  /** The name from the command line: a URL without secrets, or `-` for standard input. */
+  /** The name from the command line: a path, a URL without its secrets, or `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
@@ -68,7 +68,7 @@ export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.n
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
-/** Returns the mode of a file that only readers of all sources may read. @param otherMode for pipes, stdin and URLs */
+/** Returns the mode of an output file. Only users who can read every source can read the output. @param otherMode for pipes, stdin and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);

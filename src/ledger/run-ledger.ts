@@ -20,7 +20,7 @@ export interface RunLedgerOptions {
   readonly dryRun: boolean;
   readonly resendLogged: boolean;
   readonly idempotency: boolean;
-  /** True if the service honors keys although it never echoed a key, such as the local service. */
+  /** True for the local service, which honors idempotency keys. Another service shows this by an echo of a key. */
   readonly honorsKeys: boolean;
   readonly onWait: (leaseMs?: number) => void;
   readonly onUnavailable: (code: string) => void;
@@ -50,7 +50,7 @@ export const openRunLedger = async (
   if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
-  // A deliberate second logging needs other keys. Without a ledger, each logging is deliberate.
+  // `--resend-logged` and a run without a ledger log groups again, so the requests need new keys.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
@@ -102,7 +102,7 @@ export const openRunLedger = async (
       if (refused === undefined || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
-    /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
+    /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
     async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
       if (ledger === undefined || dryRun) return;
       requireIntact();
@@ -130,7 +130,7 @@ export const openRunLedger = async (
         if (ownRequests.has(entry.id)) continue;
         // Another run may retry a request that was not sent, unless this run holds the scope alone.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
-        // Skips requests in flight of other runs, because `recordRequest` reports their groups as taken.
+        // Skips requests that other runs have in flight, because `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = firstOpen ?? last + 1;

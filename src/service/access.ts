@@ -1,4 +1,4 @@
-/** Checks access to the local service. Requires its own key or a key of the store, and refuses other origins. */
+/** Checks requests to the local service. A request needs a key of the service or of its store, and no foreign origin. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -92,7 +92,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
 /** Compares digests, so the time does not depend on the length or on the first wrong character. */
 const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
 
-/** `name` is undefined for the service's own key, and `projects` for a key of all projects. */
+/** `name` is undefined for the service's own key. `projects` is undefined if the caller may use all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };

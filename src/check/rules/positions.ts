@@ -12,7 +12,7 @@ interface PositionedBytes {
   readonly start: number;
   /** Line of the first byte, from 1. */
   readonly line: number;
-  /** Counts the UTF-16 units before the first byte on its line. Default: 0. */
+  /** Counts the UTF-16 units from the start of the line to the first byte. Default: 0. */
   readonly unitsBefore?: () => number;
 }
 

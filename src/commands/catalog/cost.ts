@@ -84,7 +84,7 @@ const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-export const costColumns = (hasCatalogs: boolean, now = 0): KeyColumns<CostRow> => ({
+export const costColumns = (hasSeveralCatalogs: boolean, now = 0): KeyColumns<CostRow> => ({
   id: 0,
   total: {
     heading: "total\n$",
@@ -98,7 +98,7 @@ export const costColumns = (hasCatalogs: boolean, now = 0): KeyColumns<CostRow> 
   input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
   image: itemColumn("image", 6),
   request: itemColumn("request", 7),
-  ...(hasCatalogs ? { catalog: 0 } : {}),
+  ...(hasSeveralCatalogs ? { catalog: 0 } : {}),
   name: 9,
   deprecation_date: { heading: "deprecation", rank: 5, tag: (row) => tagDeprecation(row.deprecation_date, now) },
 });

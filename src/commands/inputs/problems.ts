@@ -1,4 +1,4 @@
-/** Selects the problems of inputs that people see, folds similar problems, and adds excerpts. */
+/** Selects the input problems to show to people, folds similar problems, and adds excerpts. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";

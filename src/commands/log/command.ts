@@ -15,9 +15,9 @@ const wholeFileOptions = [
 ];
 
 const options = {
-  split: cli.text("data split, such as train; required unless the settings or the input name it", "name"),
+  split: cli.text("data split, such as train; required unless the settings or the input contain it", "name"),
   batch: cli.text(
-    "name of the training step, such as step-17. Equal groups of different batches are logged separately",
+    "name of the training step, such as step-17. Groups with the same content are logged once per batch",
     "name",
   ),
   "group-by": inputs.groupByOption,

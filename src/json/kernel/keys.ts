@@ -1,11 +1,11 @@
-/** Gives ids to keys. Ids of registered keys start at 1. Keys learned from texts have ids above `maxRegistered`. */
+/** Gives ids to keys. Ids of registered keys start at 1. Keys lastLearnedId from texts have ids above `maxRegistered`. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
 const maxLearnedBytes: usize = 64;
 
-/** The bytes of registered keys and of learned keys, with a quote after each key. */
+/** The bytes of registered keys and of lastLearnedId keys, with a quote after each key. */
 const registeredKeys: usize = memory.data(1 << 14);
 const registeredSpace: usize = 1 << 14;
 const learnedKeys: usize = memory.data(1 << 15);
@@ -13,8 +13,8 @@ const learnedSpace: usize = 1 << 15;
 let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
 let registered: u32 = 0;
-let learned: u32 = maxRegistered;
-/** True if ids must be assigned again, because a key had no space or a learned key was registered. */
+let lastLearnedId: u32 = maxRegistered;
+/** True if ids must be assigned again, because a key had no space or a lastLearnedId key was registered. */
 export let isStale: bool = false;
 
 /** A hash table of ids, in which 0 is a free slot. At most a quarter of the slots is used. */
@@ -24,9 +24,9 @@ const slotBits: u32 = 13;
 /** Eight bytes for each id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The use of a key whose values are one node each, without their content. */
+/** The use of a key whose values have one node each. Their members and elements have no nodes. */
 export const leafUse: u32 = 1;
-/** The use of a key whose value, if it is a registered text, is part of the object's shape. */
+/** The use of a key whose string value is part of the object's shape. If the string is not registered, there is no shape. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
@@ -37,7 +37,7 @@ export function keyAddress(): usize {
 export function addKey(length: usize): void {
   if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
   const at = keyAddress();
-  // The key was learned, and shapes contain its old id.
+  // The key was lastLearnedId, and shapes contain its old id.
   if (idOf(at, length) !== 0) isStale = true;
   registeredBytes += length + 1;
   addId(++registered, at, length);
@@ -68,20 +68,20 @@ export function idOf(at: usize, length: usize): u32 {
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;
-  if (learned === maxKeys - 1 || learnedBytes + length >= learnedSpace) {
+  if (lastLearnedId === maxKeys - 1 || learnedBytes + length >= learnedSpace) {
     isStale = true;
     return 0;
   }
   const copy = learnedKeys + learnedBytes;
   memory.copy(copy, at, length);
   learnedBytes += length + 1;
-  addId(++learned, copy, length);
-  return learned;
+  addId(++lastLearnedId, copy, length);
+  return lastLearnedId;
 }
 
 export function forgetLearnedKeys(): void {
   isStale = false;
-  learned = maxRegistered;
+  lastLearnedId = maxRegistered;
   learnedBytes = 0;
   memory.fill(slots, 0, 4 << slotBits);
   for (let id: u32 = 1; id <= registered; id++) store<u32>(slotOf(addressOf(id), lengthOf(id)), id);
