@@ -180,10 +180,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   return found;
 };
 
-/**
- * Names the paths of a record's numbers, or of its lists of numbers if `path` ends with an index. The path that is most
- * similar to `path` comes first.
- */
+/** Names the paths of a record's numbers, or of its lists of numbers. The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
   const isOfList = typeof path.at(-1) === "number";
   const isListed = (value: Value) => (isOfList ? value.get(0) : value)?.isNumber === true;

@@ -118,10 +118,7 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
 export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
-/**
- * Returns the index of the last part of a source that starts at or before `offset`. If `offset` is undefined,
- * compares `line` instead.
- */
+/** Returns the index of the last part of a source at or before `offset`; without an offset, at or before `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,

@@ -186,10 +186,7 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /**
-   * Returns the start of the first run of at least `length` (16 or more) letters, digits, `_`, `-` and `.`; `end` if
-   * there is no such run.
-   */
+  /** Returns the start of the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
   findRun(from: number, end: number, length: number): number {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }

@@ -43,10 +43,7 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/**
- * True if an unknown request of an earlier run is resent: with `--on-unknown resend` or an honored key, but never with
- * `--resend-logged`.
- */
+/** True if an unknown request of an earlier run may be resent: by option or honored key, without `--resend-logged`. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,

@@ -11,10 +11,7 @@ export interface Rule<Data> {
   readonly advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   readonly why?: string;
-  /**
-   * `whole`: the problem concerns a whole group or trajectory, so the problem has no excerpt. `input`: rejecting groups
-   * cannot solve the problem.
-   */
+  /** `whole`: the problem has no excerpt. `input`: rejecting groups cannot solve the problem. */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }

@@ -59,10 +59,7 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/**
- * Returns the width of the widest range of rounded values; 0 for exact values. No multiple of this width is inside a
- * range.
- */
+/** Returns the width of the widest range of rounded values; 0 for exact values. A range contains no multiple of it. */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 

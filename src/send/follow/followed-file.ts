@@ -75,10 +75,7 @@ export const openFollowedFiles = (
     throw grouping.invalidInput(problems);
   };
 
-  /**
-   * If a new request or shape was read, reports lines of different shapes, and input requests with different splits or
-   * keys. Returns the first line with an error.
-   */
+  /** Reports new mismatches of splits, keys and shapes in the input. Returns the first line with an error. */
   const reportNewMismatches = (): number | undefined => {
     const count = requests.byContent.size + shapes.size;
     if (count === comparedCount) return undefined;
