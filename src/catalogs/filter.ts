@@ -64,7 +64,7 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** Options that select values of a list. Assumed: services use the `usual` values. Values in a catalog are accepted, too. */
+/** Options that select values of a list. Assumed: services use the `usual` values. A catalog can add values. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),

@@ -110,7 +110,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
  * bracket. With `isTolerant`, elements can be invalid JSON. The elements of a batch are the roots of its table, which
- * is valid until the next batch. `length` is the number of bytes of a batch. @throws ShrunkSourceError; the signal's reason
+ * is valid until the next batch. `length` is a batch's bytes. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,

@@ -141,7 +141,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Returns the advice for CSV. It has `--reward-from`, because values of CSV are strings, and no other option reads them. */
+/** Returns the advice for CSV. It has `--reward-from`, the only option that reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
   const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];

@@ -42,7 +42,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): 
   const text = (row: Row, position: number) => {
     const found = formatWireValue(rows, position, path, format);
     if (found !== undefined) return found;
-    // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`. Computed values are not in it.
+    // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
     const value = formatPlainValue(column.value(row));
     return value && (formatWireValue(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
   };

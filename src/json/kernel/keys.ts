@@ -1,11 +1,11 @@
-/** Gives ids to keys. Ids of registered keys start at 1. Keys lastLearnedId from texts have ids above `maxRegistered`. */
+/** Gives ids to keys. Ids of registered keys start at 1. Keys learned from texts have ids above `maxRegistered`. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
 const maxLearnedBytes: usize = 64;
 
-/** The bytes of registered keys and of lastLearnedId keys, with a quote after each key. */
+/** The bytes of registered keys and of learned keys, with a quote after each key. */
 const registeredKeys: usize = memory.data(1 << 14);
 const registeredSpace: usize = 1 << 14;
 const learnedKeys: usize = memory.data(1 << 15);
@@ -14,7 +14,7 @@ let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
 let registered: u32 = 0;
 let lastLearnedId: u32 = maxRegistered;
-/** True if ids must be assigned again, because a key had no space or a lastLearnedId key was registered. */
+/** True if ids must be assigned again, because a key had no space or a learned key was registered. */
 export let isStale: bool = false;
 
 /** A hash table of ids, in which 0 is a free slot. At most a quarter of the slots is used. */
@@ -26,7 +26,7 @@ const keys: usize = memory.data(8 * 2048, 8);
 
 /** The use of a key whose values have one node each. Their members and elements have no nodes. */
 export const leafUse: u32 = 1;
-/** The use of a key whose string value is part of the object's shape. If the string is not registered, there is no shape. */
+/** The use of a key whose string value is part of the object's shape. Other strings have no shape. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
@@ -37,7 +37,7 @@ export function keyAddress(): usize {
 export function addKey(length: usize): void {
   if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
   const at = keyAddress();
-  // The key was lastLearnedId, and shapes contain its old id.
+  // The key was learned, and shapes contain its old id.
   if (idOf(at, length) !== 0) isStale = true;
   registeredBytes += length + 1;
   addId(++registered, at, length);

@@ -118,7 +118,7 @@ describe("rollcall doctor about addresses", () => {
     [
       "switches to another protocol",
       (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
-      "the connection ended within the headers",
+      "the headers of the answer are incomplete or invalid",
     ],
     ["sends an endless head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
   ] as const)("reports an address that %s", async (_, handle, saying) => {
