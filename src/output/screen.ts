@@ -2,7 +2,7 @@
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
-import { listSavedKeys, readVariableFiles } from "../settings/known-secrets.ts";
+import { listSavedKeys, readVariableFiles } from "../settings/saved.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findSecrets } from "./secrets.ts";

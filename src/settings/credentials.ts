@@ -8,9 +8,8 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode, toOptionName } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
-import { maxSecretBytes } from "./known-secrets.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
-import { readSaved } from "./saved.ts";
+import { maxSecretBytes, readSaved } from "./saved.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */

@@ -7,10 +7,9 @@ import type { Host } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
-import { maxSecretBytes } from "./known-secrets.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings, settingMissing } from "./read.ts";
-import { changeSaved, createAddition, readSaved } from "./saved.ts";
+import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;

@@ -1,9 +1,16 @@
-/** Finds rollcall's folders. Reads and changes the files of settings and credentials. */
+/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Finds the secrets in files. */
 import { isUtf8 } from "node:buffer";
-import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
-import { checkFileMode, getErrorCode, makeFolder, readRegularFile, requireSafeOwnership } from "../files.ts";
+import {
+  checkFileMode,
+  getErrorCode,
+  ignoreErrors,
+  makeFolder,
+  readRegularFile,
+  requireSafeOwnership,
+} from "../files.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
@@ -41,8 +48,8 @@ export const findDataFolder = (host: FolderHost): string | undefined => findFold
 export const canCreate = (path: string): boolean => {
   const folder = dirname(path);
   try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return statSync(folder).isDirectory();
+    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
+    return fs.statSync(folder).isDirectory();
   } catch (thrown) {
     return getErrorCode(thrown) === "ENOENT" && folder !== path && canCreate(folder);
   }
@@ -78,7 +85,7 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
 
 const readIfExists = (file: string): Buffer | undefined => {
   try {
-    statSync(file);
+    fs.statSync(file);
     requireSafeOwnership(file);
     return readRegularFile(file);
   } catch (cause) {
@@ -128,7 +135,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
   try {
     requireSafeOwnership(file);
     makeFolder(dirname(file));
-    accessSync(dirname(file), constants.W_OK);
+    fs.accessSync(dirname(file), fs.constants.W_OK);
     const path = join(dirname(file), "settings.lock");
     const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
     if (lock === undefined) throw settingsLocked(path);
@@ -153,11 +160,11 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
 
 const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject): void => {
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
-  const target = readIfExists(file) === undefined ? file : realpathSync(file);
+  const target = readIfExists(file) === undefined ? file : fs.realpathSync(file);
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
   // This process has the lock, so any draft is from a killed writer.
   const removeDrafts = (): void => {
-    for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
+    for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
   };
   removeDrafts();
   try {
@@ -165,9 +172,45 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
     const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...location, serialize: () => text });
     conf.store = document;
     // On a full disk, conf writes a part of the text and reports no error.
-    if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
-    renameSync(conf.path, target);
+    if (fs.readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
+    fs.renameSync(conf.path, target);
   } finally {
     removeDrafts();
   }
+};
+
+export const maxSecretBytes = 64 * 1024;
+
+/** Returns the variables whose texts are in files, such as `ROLLCALL_API_KEY` for `ROLLCALL_API_KEY_FILE`. */
+export const readVariableFiles = (env: Host["env"]): Host["env"] =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, file = ""]) => {
+      const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
+      return variable === undefined ? [] : [[variable, ignoreErrors(() => readSecretFile(file))]];
+    }),
+  );
+
+/** Reads no pipe, which can be read only once, and keeps the position of a file that is also standard input. */
+const readSecretFile = (file: string): string | undefined => {
+  if (!fs.statSync(file).isFile()) return undefined;
+  const opened = fs.openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(maxSecretBytes + 1);
+    const length = fs.readSync(opened, bytes, 0, bytes.length, 0);
+    return length > maxSecretBytes ? undefined : bytes.toString("utf8", 0, length);
+  } finally {
+    fs.closeSync(opened);
+  }
+};
+
+/** Returns the keys that `auth login` saved, for all profiles. */
+export const listSavedKeys = (host: FolderHost): readonly string[] => {
+  const keys: string[] = [];
+  ignoreErrors(() => {
+    const text = readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");
+    JSON.parse(text.replace(/^\ufeff/, ""), (name, value) => {
+      if (name === "key" && typeof value === "string") keys.push(value);
+    });
+  });
+  return keys;
 };

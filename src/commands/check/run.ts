@@ -6,10 +6,10 @@ import { collectDistributions, type Dataset, reportSplitLeaks } from "../../grou
 import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
-import { formatUnreadable, printFacts, toFacts } from "../inputs/facts.ts";
 import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 

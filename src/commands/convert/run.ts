@@ -10,10 +10,10 @@ import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
-import { printFacts, toFacts } from "../inputs/facts.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { printFacts, toFacts } from "../lists/object-list.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 

@@ -8,7 +8,7 @@ import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { formatUnreadable, printFacts, toFacts } from "../inputs/facts.ts";
+import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 

@@ -18,11 +18,11 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
-import { checkFactFields } from "../inputs/facts.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { checkFactFields } from "../lists/object-list.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
 
