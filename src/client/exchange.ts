@@ -175,7 +175,7 @@ const waitForSocketEvents = (): Promise<void> =>
 export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
-   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (the total time is over), SILENT
+   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (`--max-wait` is over), SILENT
    * (no data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the
    * connection ended early), BAD_HEADERS (the headers are cut or invalid), CONTINUE (undici ended the connection after
    * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.

@@ -1,10 +1,15 @@
 /** Prints lists of objects that rollcall makes, and the facts of a result, such as counts and metrics. */
 import { roundForDisplay } from "../../decimal.ts";
-import * as output from "../../output/index.ts";
+import {
+  type Column,
+  formatPlainValue,
+  type Line,
+  printList,
+  printPage,
+  resolveField,
+  type Screen,
+} from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-
-type Screen = output.Screen;
-type Column<Row> = output.Column<Row>;
 
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
@@ -20,7 +25,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
   Object.entries(keys).map(([name, item]) => {
     const { text, heading = name, ...rest } = typeof item === "number" ? { rank: item } : item;
     const value = text ?? ((row: Row): unknown => Reflect.get(row, name));
-    return { name, heading, ...rest, cell: (row) => output.formatPlainValue(value(row), ", "), value };
+    return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
 /** Prints a document with a list in `member`. People see only the list. */
@@ -30,7 +35,7 @@ export const printObjects = async <Member extends string, Document extends Reado
   { member, columns }: { member: Member; columns: KeyColumns<Document[Member][number]> },
 ) => {
   const wire = { bytes: Buffer.from(JSON.stringify(document)), member };
-  await output.printList(screen, { columns: keyColumns(columns), rows: document[member], wire });
+  await printList(screen, { columns: keyColumns(columns), rows: document[member], wire });
 };
 
 type Fact = Readonly<{ name: string; value: string | number }>;
@@ -51,8 +56,7 @@ const factColumns = { name: 0, value: 0 };
 
 /** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
-  if (format !== "table" && !isForProgram)
-    for (const name of fields) output.resolveField(name, keyColumns<Fact>(factColumns));
+  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };
 
 export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
@@ -60,10 +64,10 @@ export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsS
     const rows = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
     return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });
   }
-  const toLines = (list: readonly Fact[], kind?: output.Line["kind"]) =>
+  const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
     list.map(({ name, value }) => ({ label: name, text: String(value), kind }));
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
   const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
-  await output.printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
+  await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };
