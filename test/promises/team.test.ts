@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { type Finishing, faultyService, held } from "../support/raw-server.ts";
@@ -127,16 +127,22 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
   });
 
   describe.concurrent("while the database is unavailable", () => {
-    it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
+    /** Starts a run of three requests, and stops its database while the first request is in flight. */
+    const runWithStoppedDatabase = async (context: TestContext, maxWait: string) => {
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
       const own = await ownServer(context);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
-      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "60s"]);
+      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
       await hold.came;
       own.stopNow();
       hold.letGo();
+      return { service, own, place, run };
+    };
+
+    it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
+      const { service, own, run } = await runWithStoppedDatabase(context, "60s");
       await pause(1500);
       const before = service.logged.length;
       own.start();
@@ -145,15 +151,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight unknown after --max-wait, and a later run logs the rest", async (context) => {
-      const hold = held();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const own = await ownServer(context);
-      const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
-      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "2s"]);
-      await hold.came;
-      own.stopNow();
-      hold.letGo();
+      const { service, own, place, run } = await runWithStoppedDatabase(context, "2s");
       const ended = await run.ended;
       expect([ended.code, ended.document?.groups, service.logged.length]).toMatchObject([
         8,
