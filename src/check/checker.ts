@@ -15,7 +15,7 @@ import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets } from "./rules/secrets.ts";
-import { describe, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
@@ -123,7 +123,7 @@ export class Checker {
     this.#startValue(value);
     const { table, node } = value;
     if (kindAt(table, node) !== Kind.object) {
-      this.#report("not-an-object", { found: describe(table, node) }, node);
+      this.#report("not-an-object", { found: describeValue(table, node) }, node);
       // A string or an array may be a trajectory of any group. Another value is an invalid group of its own.
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
       this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });

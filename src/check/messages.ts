@@ -5,7 +5,7 @@ import * as json from "../json/table.ts";
 import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
-import { describe, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
 /** Creates empty facts: counts, and the tool calls and results in order. */
@@ -96,7 +96,7 @@ const reportRole: ProblemReporter = (table, message, report) => {
   if (node === 0)
     return report("missing-role", { instead: () => hintForMissingRole(json.parseNode(table, message)) }, message);
   const found = kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
-  const role = found === undefined ? describe(table, node) : shortName(found);
+  const role = found === undefined ? describeValue(table, node) : shortName(found);
   report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
 };
 
@@ -104,7 +104,7 @@ const reportType =
   (rule: "content-type" | "tool-calls-type", slot: number): ProblemReporter =>
   (table, _, report) => {
     const value = messageShape.at(table, slot);
-    report(rule, { found: describe(table, value) }, value);
+    report(rule, { found: describeValue(table, value) }, value);
   };
 
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);

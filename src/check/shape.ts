@@ -25,7 +25,7 @@ export const kindNames: Readonly<Record<number, string>> = {
   [Kind.boolean]: "a boolean",
 };
 
-export const describe = (table: JsonTable, node: number): string => {
+export const describeValue = (table: JsonTable, node: number): string => {
   const kind = kindAt(table, node);
   if (kind === Kind.boolean) return table.bytes.toString("latin1", json.startOf(table, node), json.endOf(table, node));
   if (kind !== Kind.number) return kindNames[kind] ?? "";

@@ -7,7 +7,7 @@ import * as json from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
-import { describe, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
 import type { Check, Report } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optional, reportWrongType, required } from "./types.ts";
 
@@ -178,7 +178,7 @@ const inspectHistories = (table: JsonTable, list: number, report: Report): void 
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
     if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, newMessageFacts(), report);
-    else report("history-type", { found: describe(table, node) }, node);
+    else report("history-type", { found: describeValue(table, node) }, node);
   }
 };
 
@@ -187,7 +187,7 @@ const listNestedMembers = (table: JsonTable, object: number): readonly (readonly
 
 const inspectMetadata = (table: JsonTable, object: number, report: Report): void => {
   for (const [name, node] of listNestedMembers(table, object)) {
-    report("metadata-nested", { key: shortName(name), found: describe(table, node) }, node);
+    report("metadata-nested", { key: shortName(name), found: describeValue(table, node) }, node);
   }
 };
 
@@ -216,7 +216,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
   for (const [name, node] of mapMembers(table, object)) {
     const value = readMetric(table, node);
     const key = shortName(name);
-    if (value === undefined) report("metric-type", { key, found: describe(table, node) }, node);
+    if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);
     else if (isCalculated(name)) report("metric-name", { key: name }, node);
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
     else facts.metrics[metricNames.push(name) - 1] = value;

@@ -4,7 +4,7 @@ import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import { type DeriveFacts, describe, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
+import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
 /** Receives a problem of a node, or of the value at the path `steps` from the node. This value can be absent. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
@@ -80,7 +80,7 @@ export const reportWrongType = (
   report: Report,
 ): false => {
   const instead = () => hintForWrongType(parseNode(table, node), { field, wanted, isElement });
-  report("wrong-type", { field, wanted, found: describe(table, node), instead }, node);
+  report("wrong-type", { field, wanted, found: describeValue(table, node), instead }, node);
   return false;
 };
 
@@ -97,7 +97,7 @@ export const checkElements = (table: JsonTable, list: number, type: ElementType,
   if (fits) return true;
   for (const [at, { table: elementText, node }] of childrenOf({ table, node: list })) {
     if (kindAt(elementText, node) === kind) continue;
-    if (rule !== undefined) report(rule, { found: describe(elementText, node) }, list, at);
+    if (rule !== undefined) report(rule, { found: describeValue(elementText, node) }, list, at);
     else {
       const element = { node, field: `${type.field}.${at}`, wanted: "an object", isElement: true };
       reportWrongType(elementText, element, (name, data) => report(name, data, list, at));

@@ -162,7 +162,7 @@ const typesByPlaceholder: Readonly<Record<string, string>> = {
   url: "url",
 };
 
-const describe = (name: string, { choices }: Kind<unknown>) => ({
+const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   name,
   kind: choices === undefined ? (typesByPlaceholder[name] ?? "text") : "choice",
   choices: choices ?? null,
@@ -173,7 +173,7 @@ const describeCommand = (command: Command) => ({
   about: command.about,
   usage: commands.formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
-    ...describe(name, kind),
+    ...describeValue(name, kind),
     about: kind.about,
     required: kind.required === true,
     repeatable: kind.repeatable === true,
@@ -182,7 +182,7 @@ const describeCommand = (command: Command) => ({
     name: `--${name}`,
     short: kind.short === undefined ? null : `-${kind.short}`,
     about: kind.about,
-    value: kind.placeholder === undefined ? null : describe(kind.placeholder, kind),
+    value: kind.placeholder === undefined ? null : describeValue(kind.placeholder, kind),
     default: kind.default ?? null,
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
