@@ -28,14 +28,14 @@ type RowFile = Readonly<{
 }>;
 
 /**
- * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
- * follows the rows that can be read. @throws UnusableInput; Failure `input-unreadable`
+ * Opens the rows of a file. If rollcall cannot read all rows, a record with only the defect follows the readable rows.
+ * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openRows = async (
   { name, bytes }: Source,
   options: { columns: readonly string[] | undefined; maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const { metadata, wrong: defect } = await readMetadata(bytes);
+  const { metadata, defect: fileDefect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
   // hyparquet recognizes JSON only by the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
@@ -50,9 +50,9 @@ export const openRows = async (
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
   const location = { line: 1, start: 0, isComposed: true } as const;
-  const toDefect = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
+  const toDefectRecord = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
   /** The defect, and the number of the first row that cannot be read. */
-  let damage = defect === undefined ? undefined : { why: defect, row: 0 };
+  let damage = fileDefect === undefined ? undefined : { defect: fileDefect, row: 0 };
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns why the rows cannot be read; undefined if they are loaded. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
@@ -83,27 +83,27 @@ export const openRows = async (
   return {
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
-      if (damage !== undefined || first === undefined) return damage && toDefect(damage.why);
+      if (damage !== undefined || first === undefined) return damage && toDefectRecord(damage.defect);
       const why = await loadRows({ ...first, end: 1 });
-      return why === undefined ? toRecord(0) : toDefect(why);
+      return why === undefined ? toRecord(0) : toDefectRecord(why);
     },
     async *batches() {
       let total = 0;
       for (const range of ranges) {
-        const failure = await loadRows(range);
-        // Measures the rows, because `maxRowGroupBytes` counts a text of a dictionary once, however many rows share it.
+        const why = await loadRows(range);
+        // Measures the rows, because the size of a row group counts a text only once, even if many rows have the text.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
-        const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
-        if (why !== undefined) {
-          damage = { why, row: range.start };
+        const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
+        if (defect !== undefined) {
+          damage = { defect, row: range.start };
           break;
         }
         yield toRecords(range);
       }
-      if (damage !== undefined) yield [toDefect(damage.why)];
+      if (damage !== undefined) yield [toDefectRecord(damage.defect)];
     },
     async reread(position) {
-      if (position === damage?.row) return toDefect(damage.why);
+      if (position === damage?.row) return toDefectRecord(damage.defect);
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
@@ -133,10 +133,10 @@ const readMetadata = async (bytes: Bytes) => {
     const tooLarge = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (tooLarge < 0) return { metadata };
     const mebibytes = Math.ceil((sizes[tooLarge] ?? 0) / 2 ** 20);
-    const wrong = `its row group ${tooLarge + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
-    return { metadata: noRows, wrong };
+    const defect = `its row group ${tooLarge + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
+    return { metadata: noRows, defect };
   } catch (thrown) {
-    return { metadata: noRows, wrong: toReason(thrown) };
+    return { metadata: noRows, defect: toReason(thrown) };
   }
 };
 
@@ -157,7 +157,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
     // If a file is damaged, hyparquet does not await all of its reads. The error of such a read would end the process,
-    // so a read that fails, or that arrives after the end, never settles.
+    // so a failed or late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -181,7 +181,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** A row group can have 2 million values (100 bytes each in memory) or 16 for each of its bytes, whichever is more. */
+/** Every row group may have 2 million values (100 bytes each in memory). Large row groups may have 16 per byte. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
@@ -231,22 +231,22 @@ const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElemen
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
     if ((field & 15) === 0) return;
-    if (field >> 4 === 0) readLength(reader);
+    if (field >> 4 === 0) readInteger(reader);
     checkElement(reader, field & 15, lists);
   }
 };
 
 const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left: number }) => {
   if (type === 3) reader.offset += 1;
-  else if (type >= 4 && type <= 6) readLength(reader);
+  else if (type >= 4 && type <= 6) readInteger(reader);
   else if (type === 7) reader.offset += 8;
   else if (type === 8) {
-    const length = readLength(reader);
+    const length = readInteger(reader);
     reader.offset += length;
   } else if (type === 12) checkStruct(reader, lists);
   else if (type === 9) {
     const list = reader.view.getUint8(reader.offset++);
-    const count = list >> 4 === 15 ? readLength(reader) : list >> 4;
+    const count = list >> 4 === 15 ? readInteger(reader) : list >> 4;
     lists.left -= count;
     if (lists.left < 0) throw new Error(`its lists claim more than ${maxListElements} elements`);
     // In a list, a boolean takes a byte.
@@ -254,12 +254,11 @@ const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left:
   }
 };
 
-/** Reads an integer of variable length. */
-const readLength = (reader: hyparquet.DataReader) => {
+const readInteger = (reader: hyparquet.DataReader) => {
   const start = reader.offset;
-  const length = readVarInt(reader) >>> 0;
+  const integer = readVarInt(reader) >>> 0;
   if (reader.offset - start > maxNumberBytes) throw new Error("a number is too long");
-  return length;
+  return integer;
 };
 
 /** Bytes of the longest encoded 64-bit integer. */
@@ -271,16 +270,16 @@ type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
 /** Checks the runs of levels, dictionary indexes and booleans. @throws Error if a run is too long for its page */
 const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
   const { type, codec, compressors, schemaPath } = decoder;
-  const second = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
-  const header = pageHeader.type === "DATA_PAGE" ? pageHeader.data_page_header : second;
+  const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
+  const header = pageHeader.type === "DATA_PAGE" ? pageHeader.data_page_header : v2;
   if (header === undefined) return;
   const { num_values: count, encoding } = header;
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
   // Pages of the second version do not compress levels, and have the lengths of levels in their header.
-  const lengths = second && [second.repetition_levels_byte_length, second.definition_levels_byte_length];
-  const content = second === undefined ? decompressPage(page, size, codec, compressors) : page;
+  const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
+  const content = v2 === undefined ? decompressPage(page, size, codec, compressors) : page;
   let at = 0;
   for (const [order, level] of levels.entries()) {
     const given = lengths?.[order];
@@ -289,16 +288,16 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
     if (level > 0) at = start + (given ?? readerOf(content).view.getUint32(at, true));
     else if (order === 0) at += given ?? 0;
   }
-  const isBoolean = second === undefined ? type === "BOOLEAN" : encoding === "RLE";
+  const isBoolean = v2 === undefined ? type === "BOOLEAN" : encoding === "RLE";
   if (encoding !== "RLE" && !encoding.endsWith("_DICTIONARY")) return;
-  const isCompressed = second !== undefined && second.is_compressed !== false;
+  const isCompressed = v2 !== undefined && v2.is_compressed !== false;
   const levelBytes = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
   const valueBytes = content.subarray(at);
   const values = isCompressed ? decompressPage(valueBytes, size - levelBytes, codec, compressors) : valueBytes;
   checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
 
-/** Maximum values of a page's last run beyond the end of the page, because the run can be padded. */
+/** Maximum padding of a page's last run, in values. */
 const maxPaddedValues = 2 ** 10;
 
 /** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */

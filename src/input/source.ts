@@ -68,7 +68,7 @@ export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.n
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
-/** Returns the mode of an output that only readers of every source can read. @param otherMode for pipes and URLs */
+/** Returns a mode that gives other users a right only if every source does. @param otherMode for pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
