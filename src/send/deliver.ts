@@ -78,7 +78,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     await writeBody(dataset, { delivery, jobs });
     const planned = jobs.map((job) => {
       const { groups, bytes } = job.request;
-      return { groups: groups.length, bytes, key: delivery.findKey(job) };
+      return { groups: groups.length, bytes, key: delivery.findIdempotencyKey(job) };
     });
     return logResult(dataset, { ...options, planned, sent: emptySendResult(), ledger: runLedger.resultFacts });
   }

@@ -29,7 +29,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** The options with which `rollcall ledger` finds the run's ledger and service. */
   readonly ledgerArgs: readonly string[];
   readonly compression: Compression | undefined;
-  /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
+  /** In a dry run, writes the body with this number (the first is 1). A piece is valid until `write` resolves. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
   readonly onProgress: (progress: SendProgress) => void;
   readonly onResend: (requests: number) => void;
@@ -64,9 +64,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const toJob = (entry: Entry): Job | "groups" | "envelope" => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return "groups";
-    const own = envelope();
-    const request = planRequest(dataset, { envelope: own, groups });
-    const isSame = request.bytes === entry.bytes && own.digest === entry.envelopeDigest;
+    const current = envelope();
+    const request = planRequest(dataset, { envelope: current, groups });
+    const isSame = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
     const { id, key, firstTried } = entry;
     return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
   };
@@ -100,7 +100,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       }
       return { jobs, obstacles };
     },
-    findKey: ({ request, recorded }: Job): string | null =>
+    findIdempotencyKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
     async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
@@ -128,7 +128,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** Returns the path of the rejects file. @throws Failure `rejects-path-missing` if the first input is not a file */
+/** @throws Failure `rejects-path-missing` if the first input is not a file */
 export const resolveRejectsPath = (firstInput: string, rejects: string | undefined): string => {
   const isUrl = isRemote(firstInput);
   if (rejects === undefined && (firstInput === "-" || isUrl)) throw rejectsPathMissing(isUrl);

@@ -134,7 +134,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // A Failure is thrown before the last byte or between attempts. Any other error leaves the outcome unknown.
+      // Failures occur only before the last byte of a body or between attempts. Other errors leave the outcome unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
       await record(sentRequest, sentRequest.mayBeLogged ? "unknown" : "not_sent");
