@@ -1,4 +1,4 @@
-/** The local service: the complete interface, stored on disk. */
+/** The local service: the complete interface, with a store in a file or in PostgreSQL. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";

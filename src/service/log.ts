@@ -33,11 +33,11 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
-    const digestOf = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
-    const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
+    const computeDigest = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
+    const idempotency = key === undefined ? undefined : { key, digest: computeDigest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // `saveRequest` also returns earlier requests, because a request with the same key can be saved at the same time.
+    // `saveRequest` returns an earlier request if another client saved the same key after `findByKey`.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";

@@ -1,4 +1,4 @@
-/** Operations that read the models that were logged to, two catalogs, and a logged trajectory as a call. */
+/** Operations that list logged models and two catalogs, and read a logged trajectory as a call. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { toBuffer } from "../json/walk.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Lists the models that were logged to (interface 4.2). The project header tracks usage, so it has no effect. */
+/** Lists the models with logged trajectories (interface 4.2). Ignores the project header, which only tracks usage. */
 export const modelsOperation = (store: Store): Operation =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string): readonly Operation[] => [
 ];
 
 /**
- * Reads a logged trajectory as a call with a conversation (interface 4.3). Values keep their bytes.
+ * Reads a logged trajectory as a call with a conversation (interface 4.3). Copies values byte for byte.
  * Assumed: for a missing call, the member `call` of the answer is null.
  */
 export const callOperation = (store: Store): Operation =>
@@ -120,7 +120,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
-    // The messages in `inputs` lack the other members of their choices, such as logprobs.
+    // `inputs` has only the message of each choice, without members such as logprobs.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
@@ -140,7 +140,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // Only a choice is a completion, so that a message is not read back as a sampled turn.
+  // A message stays a message, because readers take a completion for a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>): string =>
     choice === undefined
       ? message

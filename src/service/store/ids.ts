@@ -10,7 +10,7 @@ export const idBytes = 16;
 /** Ids per millisecond, by a counter of 12 bits (RFC 9562, 6.2, method 1). */
 export const idsPerMs = 4096;
 const timeBytes = 6;
-/** Offset of the random end of an id. All calls of a request have the same end. */
+/** Offset of the random tail of an id. All calls of a request have the same tail. */
 export const idTailOffset = 8;
 
 export const makeFirstId = (ms: number): Buffer => {
@@ -25,12 +25,12 @@ export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, t
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** Returns the time of the last of `count` ids; ahead of the clock if the counter overflows (RFC 9562, 6.2). */
+/** Returns the last time of `count` ids. If the counter overflows, this time is ahead of the clock (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
-  const end = toBuffer(first).toString("hex", idTailOffset);
-  const tail = `-${end.slice(0, 4)}-${end.slice(4)}`;
+  const hex = toBuffer(first).toString("hex", idTailOffset);
+  const tail = `-${hex.slice(0, 4)}-${hex.slice(4)}`;
   const ms = idTimeMs(first);
   return Array.from({ length: count }, (_, index) => {
     const time = (ms + Math.floor(index / idsPerMs)).toString(16).padStart(2 * timeBytes, "0");
@@ -47,8 +47,8 @@ export const parseId = (text: string): Buffer | undefined =>
 /** Bytes of a stored piece of a body. The last piece can be shorter. */
 export const pieceBytes = 2 ** 20;
 /**
- * From this number on, pieces contain the spans of trajectories. Pieces with lower numbers are the body. Strings are
- * limited to 512 MiB, so a body has at most 512 pieces.
+ * From this number on, pieces contain the spans of trajectories. Pieces with lower numbers are the body. A body
+ * fits into a string of Node (512 MiB), so it has at most 512 pieces.
  */
 export const firstSpanPiece = 2 ** 10;
 /** Bytes of a span, which is four 32-bit numbers, little endian: group, position in the group, start, end. */

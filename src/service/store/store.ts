@@ -33,7 +33,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string): 
      created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
-/** The version increases with each change of the tables. */
+/** Each `version` increases when its tables change. */
 const storeSchema: db.DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
@@ -46,7 +46,7 @@ const storeSchema: db.DatabaseSchema = {
   postgres: {
     version: 1,
     tables: [
-      // `logged_model_once` has a digest of the model's name, which can be longer than an index key of PostgreSQL.
+      // A model's name can be longer than an index key of PostgreSQL, so `logged_model_once` has a digest of the name.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
       // PostgreSQL can read a part of a value without the rest only if the value is not compressed.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
