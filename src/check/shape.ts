@@ -35,7 +35,7 @@ export const describeValue = (table: JsonTable, node: number): string => {
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Computes facts from the shape of an object: its keys, the kinds of its values, and its role (`shapeTexts`). */
+/** Computes facts from the shape of an object: its keys, kinds of values, and texts such as roles (`shapeTexts`). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value): Value => value;
@@ -44,7 +44,7 @@ interface Layout {
   /**
    * For each slot, the distance to its value, counted in words of `JsonTable.words`; 0 if the key is missing. If a key
    * is repeated, its last value counts. The distance starts at the object's node. A value with arrays has a varying
-   * number of nodes, so after such a value the distance starts at its end.
+   * number of nodes, so later distances start at the end of this value.
    */
   readonly distances: Int32Array;
   /** For each slot, the number of values with arrays before the slot's value. */
@@ -91,7 +91,7 @@ export class Shape<Name extends string, Facts> {
     return known.facts;
   }
 
-  /** Returns the node of the value of a slot in the object read last; 0 without the key. */
+  /** Returns the node of a slot's value in the object of the last `read`; 0 if the key is missing. */
   at(table: JsonTable, slot: number): number {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;

@@ -5,7 +5,7 @@ import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** JSON that rollcall composes, and the record's values that this JSON represents. */
+/** JSON that rollcall composes, and its sources in the record. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -30,10 +30,10 @@ export const literal = (data: unknown, ...sources: JsonSources): OutputJson =>
 
 export const rawLiteral = (json: string, sources: JsonSources): OutputJson => new JsonLiteral(json, sources);
 
-/** Returns a text unchanged, and any other value as JSON in a string, such as the arguments of a call. */
+/** Returns a text unchanged. Writes other values, such as the arguments of a call, as JSON in a string. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
 
-/** Writes indented JSON on one line, as Python's `json.dumps` does. No string of JSON contains a line end. */
+/** Writes indented JSON on one line, as Python's `json.dumps` does. These line ends are never in a string. */
 export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
@@ -62,7 +62,7 @@ export const childrenOf = (json: OutputJson): readonly (readonly [key: string | 
 
 export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Returns the record's value at a path of converted JSON, and the rest of the path below this value. */
+/** Finds the record's value that became the JSON at a path, and the rest of the path below this value. */
 export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -79,7 +79,7 @@ export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Valu
   return undefined;
 };
 
-/** Enough for the bytes before a flush and a usual record. */
+/** Enough for bytes that wait for a flush, and for a usual record. */
 const initialBytes = 2 ** 21;
 /** Up to this length, a loop copies bytes faster than a call into Node. */
 const maxLoopBytes = 48;

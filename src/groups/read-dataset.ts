@@ -24,7 +24,7 @@ export interface SourceOptions {
   readonly split: string | undefined;
   /** True if the options or all inputs must name the split. */
   readonly splitNeeded: boolean;
-  /** Key that groups trajectories at any position. Default: `group_id` groups adjacent trajectories. */
+  /** Key that groups trajectories, even if they are not adjacent. Default: `group_id` groups adjacent trajectories. */
   readonly groupBy: string | undefined;
   readonly strictness?: Strictness | undefined;
   /** True if nothing is sent, selected or compared, so parts need no digests. */
@@ -53,11 +53,11 @@ export type FilteredOut = Readonly<
 /** All parsed input: an index, the metrics of valid groups, and problems. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
-  /** Copied into every request. */
+  /** Other keys of the input's requests, copied into every request. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
   readonly conversion?: Conversion | undefined;
-  /** Files in folders that have no rollouts. */
+  /** Files without rollouts that rollcall found in folders. */
   readonly skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
@@ -69,7 +69,7 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines and, in converted input, unreadable records of unknown groups. Each counts as a group. */
+/** Counts unreadable lines, and unreadable converted records without a known group. Each counts as a group. */
 export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">): number => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
@@ -117,7 +117,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const requireSplit = (isKnown: boolean): void => {
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
-  const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
@@ -130,7 +130,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
       requireSplit(given !== undefined || hasOnlyRequests(found));
       grouping.groupParts(grouped);
       grouped = parts.count;
-      options.onProgress({ bytes: bytesBefore + bytes, of });
+      options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
     const sourceResult = { ...found, rewards: newSketch() };
@@ -151,8 +151,8 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, byKey);
-  const reportGroupAlone = datasetProblems.openGroupReporter(read);
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);
+  const reportGroupProblems = datasetProblems.openGroupReporter(read);
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupProblems(group);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
@@ -162,7 +162,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** If all input is converted, the rejects are the original records, so errors of lines are stored only for display. */
+/** Converted input needs no stored errors for its rejects, because the rejects are original records. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
