@@ -1,4 +1,4 @@
-/** Filters models, in any letter case. A model without the field of a filter matches only `--not-deprecated`. */
+/** Filters models and ignores letter case. A missing field matches no filter except `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -162,8 +162,8 @@ export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[])
     const word = unusual.find((one) => !isIn(occurring, one));
     if (word === undefined) continue;
     const near = findNearest(word, occurring);
-    const amount = name === "maxPrice" ? `=${filter.maxPrice?.find(([price]) => price === word)?.[1]}` : "";
-    return { option: toOptionName(name), word: word + amount, usual, occurring, near: near && near + amount };
+    const limitText = name === "maxPrice" ? `=${filter.maxPrice?.find(([price]) => price === word)?.[1]}` : "";
+    return { option: toOptionName(name), word: word + limitText, usual, occurring, near: near && near + limitText };
   }
   return undefined;
 };

@@ -153,18 +153,18 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if there is no column, or if the problem is from a service, whose messages may not name the value. */
+/** Adds the path if there is no column, or if the problem is from a service, whose messages can lack the path. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
 const formatOtherProblems = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
-  let last = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
-  const lead = last === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
+  let lastName = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
+  const lead = lastName === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
   const positions = others.positions.map((position) => {
     const [, name = "", lineAndColumn = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(position) ?? [];
-    const isRepeated = lineAndColumn !== "" && name === last;
-    last = name;
+    const isRepeated = lineAndColumn !== "" && name === lastName;
+    lastName = name;
     return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;
   });
   const omission = others.count > positions.length ? ", …" : "";
@@ -211,10 +211,10 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");
-  const free = columns - measureWidth(front) - measureWidth(back);
-  const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free));
+  const valueColumns = columns - measureWidth(front) - measureWidth(back);
+  const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), valueColumns));
   // The mark below the value takes a column even if the value is empty.
-  const room = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
-  const shownFront = truncateStart(front, Math.max(Math.floor(room / 2), room - measureWidth(back)));
-  return { before: shownFront, value: shownValue, after: truncate(back, room - measureWidth(shownFront)) };
+  const sideColumns = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
+  const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - measureWidth(back)));
+  return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - measureWidth(shownFront)) };
 };
