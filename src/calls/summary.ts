@@ -48,7 +48,7 @@ export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** `calls` counts the calls with a number of tokens. A sum is undefined if no call has this number. */
+  /** `calls` counts the calls with a token count. A sum is undefined if no call has this count. */
   const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
     calls: 0,
     prompt: undefined,
@@ -72,7 +72,7 @@ const openGroup = (op: string, model: string) => {
     },
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns seconds by nearest rank: the smallest duration such that `share` of the durations are not longer. */
+      /** Returns a percentile by nearest rank, in seconds. */
       const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;

@@ -11,7 +11,7 @@ export type Kind<Value> = Readonly<{
   default?: string;
   required?: boolean;
   short?: string;
-  /** Heading in the help. `-h` lists these options without descriptions, if they fit one screen. */
+  /** Heading in the help. `-h` lists only the names of a group's options, unless the screen is full. */
   group?: string;
   /** Another option, without dashes, that must be given too. */
   needs?: string;

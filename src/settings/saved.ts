@@ -42,7 +42,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and the local service; undefined if no variable names it or the home folder. */
+/** Finds the folder of the ledger and local service; undefined if no variable names this folder or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -190,7 +190,7 @@ export const readVariableFiles = (env: Host["env"]): Host["env"] =>
     }),
   );
 
-/** Reads no pipe, which can be read only once, and keeps the position of a file that is also standard input. */
+/** Reads no pipe, because a pipe can be read only once. Keeps the position if the file is also standard input. */
 const readSecretFile = (file: string): string | undefined => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");

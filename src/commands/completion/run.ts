@@ -12,7 +12,7 @@ export const scripts = { bash, zsh, fish, powershell };
 
 /**
  * Prints the line `words` and the candidates, or only the line `files` or `folders`. Prints no error, because an error
- * would break the prompt. Each shell passes other arguments in `typed`:
+ * would break the prompt. The arguments in `typed` depend on the shell:
  * - bash: the line up to the cursor, and the part at the end of this line that bash will replace
  * - zsh, fish: `:` plus the current word (`:` prevents an empty argument), and then the words before the current word
  * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
