@@ -65,7 +65,7 @@ interface RequestContext extends SendOptions {
   /** `signal` ends a wait at once, and an attempt after `graceMs`. `urgent` ends both at once. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly retryBudget: RetryBudget;
-  readonly isOver: () => boolean;
+  readonly isStopped: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes of each piece that was handed over, and after the attempt with their negative sum. */
   readonly onBytesSent: (bytes: number) => void;
@@ -92,7 +92,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
-    const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
+    const isLate = run.isStopped() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!canRetry || isLate) return attempt;
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);

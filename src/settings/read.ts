@@ -87,10 +87,10 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
 };
 
 const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
-  const { env, flags, isNamed, profile } = layers;
+  const { env, flags, isProfileNamed, profile } = layers;
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
-  if (isNamed && env[variable] && (source === "profile" || source === "default")) {
+  if (isProfileNamed && env[variable] && (source === "profile" || source === "default")) {
     notice(values.formatUnused([variable], `, because the profile ${profile} has its own URL`));
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
