@@ -43,7 +43,7 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request of an earlier run may be resent: by option or honored key, without `--resend-logged`. */
+/** True if rollcall may resend an unknown request of an earlier run. `--resend-logged` leaves such requests alone. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -101,7 +101,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   }
 };
 
-/** Records that the service echoed the key of a logged request. A gateway may copy the key into its own error reply. */
+/** Records that the service echoed the key of a logged request. In error replies, a gateway may have echoed the key. */
 export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt): Promise<void> => {
   const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
   if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();

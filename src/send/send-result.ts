@@ -35,7 +35,7 @@ export interface SendResult {
   readonly attempted: number;
   readonly attemptedBytes: number;
   readonly attemptedOrQueued: number;
-  /** The number of logged requests if a 413 divided the only planned request, otherwise 0. */
+  /** Logged requests if a 413 divided the only planned request, otherwise 0. */
   readonly dividedInto: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;

@@ -17,7 +17,7 @@ interface RequestFacts {
 /** Enough stored requests to show a difference. */
 const maxRequests = 100;
 
-/** The first request of each content, in order, and the number of all requests. */
+/** The first request with each split and own keys, in order, and the number of all requests. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
