@@ -3,7 +3,7 @@ import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
-import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
+import { isJsonFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
 /** Runs the command line of the process. Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {
@@ -27,7 +27,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects = false } = parsed.command;
-      const areFieldsChecked = hasSideEffects && isProgramFormat(options.format);
+      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked }, safe: screen?.safe });

@@ -9,9 +9,8 @@ export const lockCommand = (file: string) =>
 
 const otherLock = "choose another file with --file";
 
-/** @param isLock false for another file, which rollcall never overwrites */
-export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }) => {
-  const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
+export const invalidLock = (reason: string, canRewrite: boolean, where: FailureLocation & { file: string }) => {
+  const hint = canRewrite ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
   const message = `cannot use ${where.file} as the lock file: ${reason}`;
   return new Failure("invalid_input", "invalid-lock", message, { hint, where });
 };

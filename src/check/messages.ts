@@ -14,8 +14,8 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each event. A call has the nodes of the call, its id and its tool's name. A result has 0, the
-  // node of its id, and `resultMark`. The node is 0 if the id or name is not a string, or is an empty string of a call.
+  // Three numbers for each event. For a call: the nodes of the call, its id and its tool's name; 0 if the id or name
+  // is not a string or is empty. For a result: 0, the node of its id (0 if not a string), and `resultMark`.
   events: [0],
   /** The used length of `events`. The list keeps its memory for the next trajectory. */
   eventCount: 0,

@@ -13,7 +13,7 @@ import { anyValue, checkElements, defineObjectType, optional, reportWrongType, r
 
 const noMetrics: readonly string[] = [];
 
-/** Returns empty facts. Doubles start as NaN, because V8 compiles again if an integer becomes a double. */
+/** Doubles start as NaN, because V8 compiles again if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
@@ -94,7 +94,7 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata, except null. */
+/** Lists keys that the interface does not define, and keys of the metadata. Omits keys whose value is null. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
@@ -147,8 +147,8 @@ const readVersion = (table: JsonTable, slot: number): number => {
 
 const inspectExceptions = (table: JsonTable, report: Report): void => {
   for (const key of failureKeys) {
-    const value = shape.at(table, slots[key]);
-    if (value > 0 && isException(json.parseNode(table, value))) report("exception-in-trajectory", { key }, value);
+    const node = shape.at(table, slots[key]);
+    if (node > 0 && isException(json.parseNode(table, node))) report("exception-in-trajectory", { key }, node);
   }
 };
 

@@ -14,7 +14,7 @@ export const readSilenceMs = 30_000;
 /** Longest silence of a log, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** Limit for the reply to a log after the last piece of the body, as a multiple of the longest silence. */
+/** Maximum time from the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
 const maxReplySilences = 2;
 
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
@@ -51,7 +51,7 @@ interface StreamedRequest<P extends Schema> {
 
 export type Client = ReturnType<typeof openClient>;
 
-/** Opens a client. Until the first request, it neither connects nor asks for a credential. */
+/** Until the first request, the client neither connects nor asks for a credential. */
 export const openClient = (options: ClientOptions) => {
   const { host, maxWaitMs, trace, project } = options;
   const announceRetry = openRetryNotices(options.onRetry);
@@ -74,7 +74,7 @@ export const openClient = (options: ClientOptions) => {
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  /** Tries a request, and once more after a 401 with another credential, because after a 401 nothing was done. */
+  /** Tries a request. After a 401, the service did nothing, so tries once more with another credential. */
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
@@ -108,12 +108,12 @@ export const openClient = (options: ClientOptions) => {
       if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
       const failure = failures.toReplyFailure(context, tried);
       firstTryEndMs ??= host.elapsed();
-      const isOverBudget = host.elapsed() - firstTryEndMs > maxWaitMs;
+      const isLate = host.elapsed() - firstTryEndMs > maxWaitMs;
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
         ? failures.isTransientStatus(status)
         : error !== undefined && exchanges.isRetryable(error, options.waitsForHost);
-      if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
+      if (!endpoint.repeatable || !canRetry || isLate) throw failure;
       const reason = isRefused ? String(status) : error?.code;
       trace?.(`* ${reason}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
@@ -211,14 +211,14 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
   let leftMs = maxWaitMs;
-  let tries = 0;
+  let waits = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }): Promise<boolean> {
-      const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
+      const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;
-      tries++;
+      waits++;
       leftMs -= ms;
       next?.onWait({ attempt: next.attempt, waitMs: ms, leftMs });
       await host.sleep(ms, host.signal);

@@ -45,6 +45,6 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
 
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>): Endpoint<P, B, R> => value;
 
-/** Fills a path. Each value becomes one percent-encoded segment, because model ids contain `/`, spaces and `%`. */
+/** Each value becomes one percent-encoded segment, because model ids contain `/`, spaces and `%`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

@@ -12,7 +12,7 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds members of the JSON Schema that zod does not generate. `id` is the schema's name in `$defs`. */
+/** Adds members that zod does not generate to a JSON Schema. `notes.id` is the schema's name in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
@@ -43,7 +43,7 @@ export interface ReplyEntry {
 export interface ReplyList {
   readonly bytes: Uint8Array;
   readonly entries: readonly ReplyEntry[];
-  readonly nulls: number;
+  readonly nullCount: number;
   /** Assumed: `has_more` means that the list has more pages, which the interface cannot request. */
   readonly hasMore: boolean;
 }
@@ -66,7 +66,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   );
   const hasMoreValue = table.memberAt(root, "has_more");
   const hasMore = hasMoreValue !== undefined && table.parseValue(hasMoreValue) === true;
-  return { value: { bytes, entries, nulls: elements.length - entries.length, hasMore } };
+  return { value: { bytes, entries, nullCount: elements.length - entries.length, hasMore } };
 };
 
 const letterN = 0x6e;

@@ -112,8 +112,8 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     return parts;
   };
   /**
-   * Drops the steps that a continuation copied. If no step has `is_copied_context`, these are the first steps, as long
-   * as they equal the steps in `before`.
+   * Drops the steps that a continuation copied. If no step has `is_copied_context`, drops the leading steps that
+   * equal the steps in `before`.
    */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
@@ -129,8 +129,8 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   /** Converts the parts of a trajectory to one history, or each part to a history. */
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
-    const isSampled = model === undefined || (modelOf(first) ?? model) === model;
-    if (!isSampled)
+    const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
+    if (!isSameModel)
       run.note("converted the turns of a subagent to messages, not choices, because another model sampled them");
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
@@ -141,7 +141,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
           "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
-      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
+      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...resultsOf(step)]);
       return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
@@ -171,8 +171,8 @@ const stepsOf = (document: Value): readonly Value[] => {
 
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
-/** @param isSampled false if another model wrote the agent's steps, which then become plain messages */
-const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
+/** @param isSameModel false if another model wrote the agent's steps, which then become plain messages */
+const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean): readonly OutputJson[] => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];
   if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
@@ -189,7 +189,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
     tool_calls: calls,
   };
   const isUnsampled = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
-  if (role !== "assistant" || isUnsampled || !isSampled) return [turn];
+  if (role !== "assistant" || isUnsampled || !isSameModel) return [turn];
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };
 

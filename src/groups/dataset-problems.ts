@@ -28,7 +28,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
-/** Opens a reporter of problems that a valid group shows without other groups. An error makes the group invalid. */
+/** Opens a reporter of problems within one valid group. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { readonly key: string | undefined } | undefined;
@@ -42,7 +42,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker has compared the versions of a group on one line.
+    // For a group that is one line, the checker already compared the versions.
     if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
     const { least, most } = findVersionBounds(dataset, group);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
@@ -101,7 +101,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn, but another group has. If none has, `no-sampled-turns` is about the input. */
+/** True if only other groups have sampled turns. If no group has any, `no-sampled-turns` reports the input. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -139,7 +139,7 @@ const minRewardsForOutliers = 10;
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Maximum share of outliers. One more is allowed. If more rewards are far from the median, none is an outlier. */
+/** Maximum outliers as a share of the rewards, plus 1. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 /** Returns the median, and the distance from it that outliers exceed; undefined without outliers. */
@@ -312,7 +312,7 @@ const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // If several groups are equal, the problem names the last of them.
+  // The table keeps the group added first, so the problem names the last of several equal groups.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

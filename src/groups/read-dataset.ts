@@ -158,7 +158,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   parts.fingerprints.reset();
   for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  const ownKeys: OwnKeys = requests.different[0]?.keys ?? new Map();
+  const ownKeys: OwnKeys = requests.distinct[0]?.keys ?? new Map();
   return { ...read, split, ownKeys, problems };
 };
 

@@ -17,7 +17,7 @@ export class LazyText {
 export class LazyJson extends LazyText {}
 
 /** Converts a value or a row to JSON that has all digits of 64-bit integers. Returns undefined for null. */
-export const columnToJson = (value: unknown): string | undefined => {
+export const valueToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
   if (typeof value === "bigint" || typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
@@ -25,11 +25,11 @@ export const columnToJson = (value: unknown): string | undefined => {
   if (value instanceof LazyText) return JSON.stringify(value.bytes.toString("utf8"));
   if (value instanceof Date) return JSON.stringify(value);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
-  if (ArrayBuffer.isView(value)) return columnToJson(Array.from(Object.values(value)));
-  if (Array.isArray(value)) return `[${value.map((item: unknown) => columnToJson(item) ?? "null").join(",")}]`;
+  if (ArrayBuffer.isView(value)) return valueToJson(Array.from(Object.values(value)));
+  if (Array.isArray(value)) return `[${value.map((item: unknown) => valueToJson(item) ?? "null").join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).flatMap(([key, member]) => {
-    const json = columnToJson(member);
+    const json = valueToJson(member);
     return json === undefined ? [] : `${JSON.stringify(key)}:${json}`;
   });
   return `{${members.join(",")}}`;
@@ -45,7 +45,7 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
     texts.set(name, value.bytes);
     row[name] = "";
   }
-  return { bytes: Buffer.from(columnToJson(row) ?? "{}"), texts };
+  return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
 };
 
 /** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */

@@ -44,14 +44,14 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without a file that has rollouts. @param folders by file @param skipped files without rollouts */
+/** Reports folders without a file that has rollouts. @param skipped files without rollouts */
 export const reportEmptyFolders = (
-  folders: ReadonlyMap<string, string>,
+  folderByFile: ReadonlyMap<string, string>,
   { skipped, problems }: { readonly skipped: readonly string[]; readonly problems: Problems },
 ): void => {
   const skippedFiles = new Set(skipped);
-  for (const folder of new Set(folders.values())) {
-    const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
+  for (const folder of new Set(folderByFile.values())) {
+    const files = Array.from(folderByFile).flatMap(([file, parent]) => (parent === folder ? [file] : []));
     if (files.every((file) => skippedFiles.has(file)))
       problems.report("folder-without-rollouts", { files }, { file: folder });
   }
@@ -59,10 +59,10 @@ export const reportEmptyFolders = (
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** True if a path leads to the file with these facts, false if to another file; undefined if to no file. */
+/** True if a path leads to the file with this device and inode; undefined if the path leads to no file. */
 export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
-  const now = tryStat(path);
-  return now && now.ino === ino && now.dev === dev;
+  const stats = tryStat(path);
+  return stats && stats.ino === ino && stats.dev === dev;
 };
 
 /** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */

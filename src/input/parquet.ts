@@ -7,7 +7,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
-import { columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
+import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -73,7 +73,7 @@ export const openRows = async (
     return {
       ...{ ...location, label: labelOf(row), columns },
       get bytes() {
-        return Buffer.from(columnToJson(columns) ?? "null");
+        return Buffer.from(valueToJson(columns) ?? "null");
       },
     };
   };

@@ -10,7 +10,7 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts twice, because joining white space can hide a secret, and removing characters can reveal a secret.
+    // Redacts first, because joining white space changes secrets, and again, because removed characters split secrets.
     line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string) => {
@@ -20,7 +20,7 @@ export const openCleaner = (env: Host["env"]) => {
     },
     verbatim: redact,
     verbatimJson: redactJson,
-    /** Breaks up commands of a build system in complete lines. Redacts secrets that escapes had hidden. */
+    /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in text that was not cleaned. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
@@ -32,7 +32,7 @@ const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
 /**
- * C0 except tab and LF, DEL, C1, direction marks and overrides, invisible joiners and fillers, annotation marks,
+ * C0 (except tab and LF), DEL, C1, direction marks and overrides, invisible joiners and fillers, annotation marks,
  * invisible tag letters, and halves of surrogate pairs. The joiners U+200C and U+200D stay, because scripts and emoji
  * need them.
  */

@@ -7,7 +7,7 @@ import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
-import { type Format, isProgramFormat, type Paint, plainPaint } from "./views.ts";
+import { type Format, isJsonFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 
@@ -73,7 +73,7 @@ type ScreenRequest = Readonly<{
 export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
-  const isForProgram = isProgramFormat(options.format);
+  const isForProgram = isJsonFormat(options.format);
   const isQuiet = isForProgram || options.quiet;
   const printsEvents = options.hasJsonEvents === true;
   const drawsFrames = !printsEvents && terminal.stderr && !isForProgram;

@@ -1,7 +1,7 @@
 /** The output of commands: lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
-export const isProgramFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
+export const isJsonFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 export type Paint = (tone: Tone | undefined, text: string) => string;
@@ -9,7 +9,7 @@ export const plainPaint: Paint = (_, text) => text;
 
 export interface CellTag {
   readonly text: string;
-  /** The text after the first cell, if the tag's column does not fit the terminal. Default: no tag. */
+  /** The text that follows the first cell if the terminal omits the tag's column. Default: no tag. */
   readonly textInFirstColumn?: string;
   readonly tone: Tone;
 }
@@ -54,7 +54,7 @@ export interface Page {
   readonly sections: Iterable<Section>;
   /** False if a terminal omits the middle of long texts. A pipe gets whole texts. */
   readonly isFull?: boolean;
-  /** True if lines are also folded in a pipe, at the columns in `COLUMNS`. */
+  /** True if lines are also folded in a pipe, at the width in `COLUMNS`. */
   readonly isFolded?: boolean;
 }
 

@@ -43,7 +43,7 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request of an earlier run may be resent: by option or honored key, without `--resend-logged`. */
+/** True if rollcall may resend an unknown request of an earlier run. `--resend-logged` leaves such requests alone. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -65,7 +65,7 @@ interface RequestContext extends SendOptions {
   /** `signal` ends a wait at once, and an attempt after `graceMs`. `urgent` ends both at once. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly retryBudget: RetryBudget;
-  readonly isOver: () => boolean;
+  readonly isStopped: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes of each piece that was handed over, and after the attempt with their negative sum. */
   readonly onBytesSent: (bytes: number) => void;
@@ -92,7 +92,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
-    const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
+    const isLate = run.isStopped() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!canRetry || isLate) return attempt;
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
@@ -101,7 +101,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   }
 };
 
-/** Records that the service echoed the key of a logged request. A gateway may copy the key into its own error reply. */
+/** Records that the service echoed the key of a logged request. In error replies, a gateway may have echoed the key. */
 export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt): Promise<void> => {
   const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
   if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();

@@ -159,10 +159,10 @@ const toStopDetails = (stop: Failure): FailureDetails => {
 /** Returns the warnings of reading and of sending. `--strict` cannot turn warnings of sending into errors. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = dataset;
-  const { divided } = sent;
+  const { dividedInto } = sent;
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
-    ...(divided > 1 ? [createProblem("split-requests", { requests: divided, tooLarge: true })] : []),
+    ...(dividedInto > 1 ? [createProblem("split-requests", { requests: dividedInto, tooLarge: true })] : []),
     ...sent.unreadableReplies.map((cut) => createProblem("unreadable-response", { cut })),
     ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));

@@ -35,8 +35,8 @@ export interface SendResult {
   readonly attempted: number;
   readonly attemptedBytes: number;
   readonly attemptedOrQueued: number;
-  /** The number of logged requests if a 413 divided the only planned request, otherwise 0. */
-  readonly divided: number;
+  /** Logged requests if a 413 divided the only planned request, otherwise 0. */
+  readonly dividedInto: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
@@ -48,7 +48,7 @@ export interface SendResult {
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
   ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [] },
-  ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, divided: 0 },
+  ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
 });
 

@@ -36,7 +36,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Maximum bytes of requests with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
-  const isOver = () => sent.stop !== undefined;
+  const isStopped = () => sent.stop !== undefined;
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
@@ -79,7 +79,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const runLane = async () => {
     for (;;) {
       if (signals.signal.aborted && queue.length > 0) isInterrupted = true;
-      const job = isOver() || isInterrupted ? undefined : queue.shift();
+      const job = isStopped() || isInterrupted ? undefined : queue.shift();
       if (job === undefined) return;
       startedCount++;
       try {
@@ -123,7 +123,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         ...options,
         signals,
         retryBudget,
-        isOver,
+        isStopped,
         onRetry: (attempt, outcome, retry) => {
           sent.obstacle = attempt.failure;
           reportChange(sentRequest.request, { attempt, outcome, retry });
@@ -206,7 +206,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     result: (): results.SendResult => ({
       ...sent,
       attemptedOrQueued: sent.attempted + queue.length,
-      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
+      dividedInto: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? sent.replies.filter(isLoggedReply).length : 0,
       unknown: unknown && {
         ...unknown,
         isKeyHonored: requests.isKeyHonored(unknown.recorded, options, runLedger.willHonorKeys),

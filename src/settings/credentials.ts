@@ -40,12 +40,12 @@ interface CredentialSource {
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, screen } = sources;
   const { hideSecret: hide, notice } = screen;
-  const { profile, isNamed } = layers;
+  const { profile, isProfileNamed } = layers;
   const commandVariable = toVariableName("credential_command");
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
     if (use !== "calls") return undefined;
     const fromEnvironment = host.env.ROLLCALL_USERNAME || undefined;
-    const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
+    const name = (isProfileNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
@@ -87,7 +87,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
     // The credential or command of a named profile overrides the environment.
-    const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
+    const ofProfile = isProfileNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
       if (unused.length > 0)

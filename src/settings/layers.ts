@@ -98,7 +98,7 @@ export const findLayers = (sources: SettingsSources) => {
     defaults,
     profile,
     /** True if the command line names the profile, whose URLs and credentials then override the environment. */
-    isNamed: where.option !== undefined,
+    isProfileNamed: where.option !== undefined,
     local,
     isNew,
     toUnknownFailure: () => unknownProfile(profile, { known, where, create: "--create" }),
@@ -110,7 +110,7 @@ export const findLayers = (sources: SettingsSources) => {
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
-  const { flags, env, saved, defaults, local, isNamed, profile } = layers;
+  const { flags, env, saved, defaults, local, isProfileNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
   const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
     if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
@@ -122,10 +122,10 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const environment = values.toVariableName(name);
   const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;
   const fromEnvironment = resolve(env[environment], "environment", { environment });
-  const isProfileFirst = isOfService && isNamed;
+  const isProfileFirst = isOfService && isProfileNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
-  const isReplaced = isNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
+  const isReplaced = isProfileNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
   // The local service has its own URLs and its own key.
   if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
   const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");

@@ -87,10 +87,10 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
 };
 
 const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
-  const { env, flags, isNamed, profile } = layers;
+  const { env, flags, isProfileNamed, profile } = layers;
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
-  if (isNamed && env[variable] && (source === "profile" || source === "default")) {
+  if (isProfileNamed && env[variable] && (source === "profile" || source === "default")) {
     notice(values.formatUnused([variable], `, because the profile ${profile} has its own URL`));
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
@@ -154,7 +154,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password. The same URL on the command line then has this password.
+    // Only the environment's URL may contain a password. The password also applies to the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);

@@ -51,7 +51,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows the input. If the input has changed when the page is reloaded, reads it again. @throws as `read` */
+    /** Shows the input, and reads a changed input again when the page is reloaded. @throws errors of `read`, … */
     async showInput(read: ReadInput): Promise<void> {
       for (;;) {
         const input = await read();
@@ -105,8 +105,8 @@ const createApp = (
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
-    const accepted = req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent;
-    const why = foreignRequestReason(accepted, []);
+    const checkedHeaders = req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent;
+    const why = foreignRequestReason(checkedHeaders, []);
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();
@@ -140,7 +140,7 @@ const createApp = (
   return app;
 };
 
-/** True for a request that opens the page in a tab, as from the file of `openBrowser`. */
+/** True for a request that opens the page in a tab, such as the redirect in the file of `openBrowser`. */
 const isNewTab = (sent: IncomingHttpHeaders) =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 

@@ -93,7 +93,7 @@ describe("a reply with a list", () => {
 
   it("omits entries that are null, and counts them", () => {
     expect(listOf('{"data":[{"id":"a"},null,{"id":"b"},null]}')).toMatchObject({
-      nulls: 2,
+      nullCount: 2,
       entries: [
         { value: { id: "a" }, position: 0 },
         { value: { id: "b" }, position: 2 },

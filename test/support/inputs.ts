@@ -100,7 +100,7 @@ export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
   problems: problems.sorted(),
   shapes: [...found.shapes],
   sampled: found.tally.sampled,
-  requests: found.requests.different,
+  requests: found.requests.distinct,
   ownKeys: [...ownKeys],
 });
 

@@ -48,8 +48,8 @@ export class Problems {
     const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     entry.count++;
     if (this.#canAdd(entry, this.input)) {
-      const found = typeof location === "function" ? location() : location;
-      entry.stored.push({ ...createProblem(name, data, found), severity: entry.severity });
+      const located = typeof location === "function" ? location() : location;
+      entry.stored.push({ ...createProblem(name, data, located), severity: entry.severity });
       entry.lastInput = this.input;
     }
     return entry.severity;

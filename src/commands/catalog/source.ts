@@ -13,7 +13,7 @@ import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteSkippedNulls } from "../lists/selection.ts";
 
-/** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. */
+/** By default, reads the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -84,7 +84,7 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 /** Formats a time like `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-/** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */
+/** Refuses a word of a filter that is neither usual nor in a listed model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]) => {
   const models = listed.map(({ entry }) => entry);
   const unknown = catalogs.findUnknownWord(filter, models);
@@ -95,7 +95,7 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catal
 
 type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
-/** Selects entries by ids or globs, or all entries without names. A name with a catalog is never a glob. */
+/** Selects entries by ids or globs; all entries if `names` is empty. A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {

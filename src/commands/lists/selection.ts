@@ -83,6 +83,6 @@ export const noteSelection = ({ notice }: Screen, selection: Selection) => {
   else if (matching === 0) notice(`no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteSkippedNulls = ({ notice }: Screen, { nulls }: { nulls: number }, list: string) => {
-  if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${list}`);
+export const noteSkippedNulls = ({ notice }: Screen, { nullCount }: { nullCount: number }, list: string) => {
+  if (nullCount > 0) notice(`skipped ${pluralize(nullCount, "null entry", "null entries")} of ${list}`);
 };

@@ -17,12 +17,12 @@ interface RequestFacts {
 /** Enough stored requests to show a difference. */
 const maxRequests = 100;
 
-/** The first request of each content, in order, and the number of all requests. */
+/** The first request with each split and own keys, in order, and the number of all requests. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
 
-  get different(): readonly RequestFacts[] {
+  get distinct(): readonly RequestFacts[] {
     return [...this.byContent.values()];
   }
 
@@ -51,14 +51,14 @@ export const reportMismatches = (
 ): void => {
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
-  const [first, ...others] = requests.different;
+  const [first, ...others] = requests.distinct;
   if (first === undefined) return;
   const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
   const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean): void => {
     if (key === undefined) return;
     problems.report("request-key-mismatch", { key, other, isRequest }, () => locate(request, key));
   };
-  for (const request of requests.different) {
+  for (const request of requests.distinct) {
     const { split: own } = request;
     if (split !== undefined && own !== undefined && own !== split)
       problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
@@ -78,10 +78,10 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
 
 /** Returns the split that all requests name; undefined for different splits or input that is not requests. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
-  const [split, ...others] = new Set(requests.different.map((request) => request.split));
+  const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
 
 export const listSplits = (requests: Requests): readonly string[] => [
-  ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
+  ...new Set(requests.distinct.flatMap(({ split }) => split ?? [])),
 ];

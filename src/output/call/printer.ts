@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON has a list of calls. If `canBeEmpty`, the list can be empty. */
+  /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, prints even an empty list. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 

@@ -53,7 +53,7 @@ export const openFollowedFiles = (
   const dataset: grouping.Dataset = {
     ...{ sources, found, problems, split, groups: new grouping.Groups(parts) },
     get ownKeys() {
-      return requests.different[0]?.keys ?? new Map();
+      return requests.distinct[0]?.keys ?? new Map();
     },
     close: async () => await inputs.closeSources(sources),
   };
