@@ -107,7 +107,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
+/** Gives an unrecognized file the only known format that fits. If a format is given, no other format is known. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((recognized): RecognizedInput => {

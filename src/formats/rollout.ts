@@ -119,7 +119,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
-/** Returns the number or boolean in a string, as in many tables; undefined for other values. */
+/** Returns the number or boolean in a string; undefined for other values. Many tables contain only strings. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;

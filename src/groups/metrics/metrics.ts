@@ -1,4 +1,4 @@
-/** Computes metrics of trajectories (metrics.md), which are exact in any order of adding and merging. */
+/** Computes metrics of trajectories (metrics.md). The order of adding and merging does not change metrics. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -6,9 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/**
- * Bits of training data in a part. If a trajectory needs the data but lacks them, the bit with twice the value is set.
- */
+/** Bits of the training data in a part. Twice a bit means that a trajectory needs but lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -61,7 +59,7 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Adds another tally, or subtracts its counts and sums, but not its choices. */
+  /** Adds or subtracts another tally. Subtracting does not change `sampled`. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
