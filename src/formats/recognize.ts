@@ -96,8 +96,8 @@ const recognizeInput = async (
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const hasReward = rewardFrom !== undefined || rewards !== undefined;
   const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
-  const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
+  const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
+  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...reason } : undefined;
   /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
@@ -144,12 +144,12 @@ const matchFormats = async (
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
-    const first: AsyncIterable<FirstRecord> =
+    const records: AsyncIterable<FirstRecord> =
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
         : // All formats that read a container read the same records.
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
-    for await (const raw of first) {
+    for await (const raw of records) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value === undefined ? (wrong ?? noJson) : undefined;
       if (value === undefined) continue;

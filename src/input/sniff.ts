@@ -103,7 +103,7 @@ const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
 /** Matches paths of messages that lack the last answer, or that contain choices. */
-const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
+const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
 /** Finds the messages of a row by their value, also inside an object, and the reward by its name. */
 export const findColumns = (row: JsonObject) => {
@@ -113,7 +113,7 @@ export const findColumns = (row: JsonObject) => {
       ? Object.entries(inner).map(([key, member]) => [`${name}.${key}`, unwrapJson(member)] as const)
       : [[name, inner] as const];
   });
-  const [messages] = values.find(([name, value]) => !otherMessages.test(name) && isConversation(value)) ?? [];
+  const [messages] = values.find(([name, value]) => !skippedPaths.test(name) && isConversation(value)) ?? [];
   const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
   const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));

@@ -49,9 +49,9 @@ export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
 
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
-  return <Result>(use: (reader: JsonReader) => Result): Result => {
+  return <Result>(work: (reader: JsonReader) => Result): Result => {
     cached ??= new JsonReader(uses);
-    const result = use(cached);
+    const result = work(cached);
     // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;

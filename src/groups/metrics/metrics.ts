@@ -24,11 +24,8 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /**
-   * `choices` counts the choices. `trajectories` counts the trajectories that have a choice. `of` counts all
-   * trajectories that `addMeasured` added.
-   */
-  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
+  /** `trajectories` counts those with a choice. `total` counts all that `addMeasured` added. */
+  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Adds a trajectory whose choices are not counted. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
@@ -45,7 +42,7 @@ export class Tally {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (let at = 0; at < metricNames.length; at++) addToSum(this.#sumOf(metricNames[at] ?? ""), metrics[at] ?? 0);
-    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
+    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), total: 1 });
   }
 
   /** Adds or subtracts a group, but not its trajectories. */
@@ -69,11 +66,11 @@ export class Tally {
     if (sign === 1) this.#addSampled(other.sampled);
   }
 
-  #addSampled({ choices, choicesWithLogprobs, trajectories, of }: Tally["sampled"]): void {
+  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]): void {
     this.sampled.choices += choices;
     this.sampled.choicesWithLogprobs += choicesWithLogprobs;
     this.sampled.trajectories += trajectories;
-    this.sampled.of += of;
+    this.sampled.total += total;
   }
 
   /** Returns the metrics by name, with the split as prefix. A mean of nothing is absent, but `reward_std_dev` is 0. */
