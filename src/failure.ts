@@ -34,7 +34,7 @@ export type Problem = Readonly<{
   from?: "service";
   /** Bytes from the start of the file, from 0. */
   offset?: number;
-  /** `file:line` in converted data. `file` and `line` are then the position in the data before the conversion. */
+  /** `file:line` in converted or selected data, for a problem whose `file` and `line` are in the original file. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
@@ -86,7 +86,7 @@ export type FailureDetails = Optional<{
   /** Formats the text that is printed instead of the failure. `columns` is undefined in a pipe. */
   help: (columns: number | undefined) => string;
   stack: string;
-  /** The error that ended a request, without the event and the number of tries. */
+  /** The error that ended a request, such as `no data arrived for 5 s`. */
   endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;

@@ -62,7 +62,7 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
-/** The field `pricing` if its value is not an object, which has no single prices. */
+/** The field `pricing` if its value is not an object, so it has no single prices. */
 const invalidPricing: Pick<FieldColumn, "name" | "change" | "value"> = {
   name: "pricing",
   change: "price",

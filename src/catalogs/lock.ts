@@ -13,7 +13,7 @@ import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFa
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
-const words = z.optional(z.array(z.string()));
+const texts = z.optional(z.array(z.string()));
 
 /** A model in a lock file, with the facts that its catalog stated. */
 const LockedModel = z.object({
@@ -23,11 +23,11 @@ const LockedModel = z.object({
   context_length: count,
   max_output_length: count,
   pricing: z.optional(z.record(z.string(), z.string())),
-  input_modalities: words,
-  output_modalities: words,
-  supported_features: words,
-  supported_sampling_parameters: words,
-  countries: words,
+  input_modalities: texts,
+  output_modalities: texts,
+  supported_features: texts,
+  supported_sampling_parameters: texts,
+  countries: texts,
   deprecation_date: text,
 });
 export type LockedModel = z.infer<typeof LockedModel>;
@@ -37,8 +37,8 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
   // A fact of a wrong type counts as not stated.
-  const stated = Object.entries(LockedModel.shape).map(([name, fact]) => {
-    return [name, fact.safeParse(toStatedFact(facts[name])).data];
+  const stated = Object.entries(LockedModel.shape).map(([name, schema]) => {
+    return [name, schema.safeParse(toStatedFact(facts[name])).data];
   });
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
@@ -108,6 +108,6 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
 const formatLock = (models: readonly LockedModel[]) => {
   const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
-  const shortLists = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
-  return `${shortLists}\n`;
+  const compact = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
+  return `${compact}\n`;
 };

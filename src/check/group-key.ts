@@ -36,8 +36,8 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const json = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
-  return json?.startsWith('"') === true ? String(JSON.parse(json)) : json;
+  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
+  return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
 /** Ranks a key by the certainty of its name, then by its depth; lower is better. */

@@ -118,10 +118,10 @@ const credentialRefused = (
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
   const { from, profile } = credential;
-  const hasProject = endpoint.projectHeader || endpoint.use === "calls";
-  const withProject = project === undefined ? " for a request without a project" : ` for the project ${project}`;
+  const usesProject = endpoint.projectHeader || endpoint.use === "calls";
+  const projectText = project === undefined ? " for a request without a project" : ` for the project ${project}`;
   const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
-  const checked = hasProject ? `the key and the project${unclear}` : "the key";
+  const checked = usesProject ? `the key and the project${unclear}` : "the key";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
   const keyAdvice =
@@ -129,7 +129,7 @@ const credentialRefused = (
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
       : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset ${variable} to use a saved key`;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
+  const text = `the service refused ${key}${usesProject ? projectText : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
   return new Failure("auth", "credential-refused", text, { ...details, hint });
 };
@@ -224,12 +224,12 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
-  const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
   const fix = connectionHint(error, context);
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
   const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
-  const firstStep = urlHint === undefined ? `check ${location}${variables}, or` : `${urlHint}; otherwise`;
+  const firstStep = urlHint === undefined ? `check ${settingText}${variables}, or` : `${urlHint}; otherwise`;
   const hint = fix ?? `${firstStep} rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
@@ -271,7 +271,7 @@ const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "emp
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   if (parsed === undefined) return { kind: "text", message: truncate(text) };
-  return { kind: "json", message: truncate(findText(parsed.value)) };
+  return { kind: "json", message: truncate(findMessage(parsed.value)) };
 };
 
 const truncate = (message: string | undefined): string | undefined =>
@@ -285,11 +285,11 @@ const messageKeys = ["message", "detail", "reason", "error_description", "title"
 /** Maximum messages of a list. Validators repeat a message for each type that a value can have. */
 const maxItems = 3;
 
-const findText = (value: unknown, depth = 0): string | undefined => {
+const findMessage = (value: unknown, depth = 0): string | undefined => {
   if (typeof value === "string") return value.trim() || undefined;
   if (depth > 3) return undefined;
   if (Array.isArray(value)) {
-    const messages = [...new Set(value.flatMap((item) => findText(item, depth + 1) ?? []))];
+    const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
     const more = messages.length > maxItems ? `; and ${messages.length - maxItems} more` : "";
     return messages.length === 0 ? undefined : messages.slice(0, maxItems).join("; ") + more;
   }
@@ -297,13 +297,13 @@ const findText = (value: unknown, depth = 0): string | undefined => {
   const { loc, msg, error } = value;
   if (loc !== undefined && msg !== undefined) {
     const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
-    const message = findText(msg);
+    const message = findMessage(msg);
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
   // An object in `error` is more specific than the members next to it.
   const inner = typeof error === "object" ? error : undefined;
   for (const candidate of [inner, ...messageKeys.map((key) => getValue(value, [key]))]) {
-    const message = findText(candidate, depth + 1);
+    const message = findMessage(candidate, depth + 1);
     if (message !== undefined) return message;
   }
   return undefined;

@@ -61,9 +61,9 @@ const isWritable = (path: string): boolean =>
 
 const copyDatabase = (folder: string, path: string): string => {
   const copy = join(folder, "copy.db");
-  for (const end of ["", "-wal"].filter((end) => fs.existsSync(path + end))) {
-    fs.copyFileSync(path + end, copy + end);
-    fs.chmodSync(copy + end, 0o600);
+  for (const suffix of ["", "-wal"].filter((suffix) => fs.existsSync(path + suffix))) {
+    fs.copyFileSync(path + suffix, copy + suffix);
+    fs.chmodSync(copy + suffix, 0o600);
   }
   return copy;
 };

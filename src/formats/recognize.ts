@@ -96,8 +96,8 @@ const recognizeInput = async (
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const hasReward = rewardFrom !== undefined || rewards !== undefined;
   const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
-  const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
+  const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
+  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...reason } : undefined;
   /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
@@ -107,7 +107,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** Sets the format of unrecognized files if exactly one fits: the given format, or a format of recognized files. */
+/** Gives an unrecognized file the only known format that fits. If a format is given, no other format is known. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((recognized): RecognizedInput => {
@@ -144,12 +144,12 @@ const matchFormats = async (
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
-    const first: AsyncIterable<FirstRecord> =
+    const records: AsyncIterable<FirstRecord> =
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
         : // All formats that read a container read the same records.
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
-    for await (const raw of first) {
+    for await (const raw of records) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value === undefined ? (wrong ?? noJson) : undefined;
       if (value === undefined) continue;

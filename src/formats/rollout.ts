@@ -86,7 +86,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
   if (rewardFrom !== undefined) {
     const value = readPath(record, rewardFrom);
     const path = rewardFrom.join(".");
-    const reward = value && (toReward(run, value) ?? toNumber(run, value));
+    const reward = value && (toReward(run, value) ?? parseReward(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
     const text = value?.text && JSON.stringify(shortName(value.text));
     const found = value === undefined ? "nothing" : value.isText ? `the text ${text || '""'}` : "no number";
@@ -119,8 +119,8 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
-/** Returns the number or boolean in a string, as in many tables; undefined for other values. */
-const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
+/** Returns the number or boolean in a string; undefined for other values. Many tables contain only strings. */
+const parseReward = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
@@ -149,10 +149,10 @@ const suggestReward = (members: Members) => {
   const numbers = new Map(listValues(members, isNumeric));
   const [path, ...more] = findRewardColumns([...numbers.keys()]);
   if (path === undefined) return undefined;
-  const mark = (name: string, remark: string) => (numbers.get(name)?.isText === true ? remark : "");
+  const remarkOn = (name: string, remark: string) => (numbers.get(name)?.isText === true ? remark : "");
   if (more.length === 0)
-    return `${formatCommandLine(["--reward-from", path])}${mark(path, ", which converts the string")}`;
-  const names = [path, ...more].map((name) => `${formatCommandLine([name])}${mark(name, " (a string)")}`);
+    return `${formatCommandLine(["--reward-from", path])}${remarkOn(path, ", which converts the string")}`;
+  const names = [path, ...more].map((name) => `${formatCommandLine([name])}${remarkOn(name, " (a string)")}`);
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
@@ -182,11 +182,11 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
 
 /** Names the paths of a record's numbers, or of its lists of numbers. The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
-  const isOfList = typeof path.at(-1) === "number";
-  const isListed = (value: Value) => (isOfList ? value.get(0) : value)?.isNumber === true;
-  const paths = listValues(record.members(), isListed).map(([name]) => name);
-  const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
+  const seeksLists = typeof path.at(-1) === "number";
+  const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
+  const paths = listValues(record.members(), matches).map(([name]) => name);
+  const near = findNearest(path.slice(0, seeksLists ? -1 : undefined).join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
   if (named.length === 0) return "the record has no numbers";
-  return `paths of ${isOfList ? "lists of numbers" : "numbers"} in the record: ${formatList(named, maxNamedPaths)}`;
+  return `paths of ${seeksLists ? "lists of numbers" : "numbers"} in the record: ${formatList(named, maxNamedPaths)}`;
 };

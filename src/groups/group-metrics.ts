@@ -39,10 +39,10 @@ export type Distributions = ReturnType<typeof collectDistributions>;
 /** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
-  const counts = { trainable: 0, of: 0 };
+  const counts = { trainable: 0, total: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
-    counts.of++;
+    counts.total++;
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
   }
   const { rewards, tally } = found;

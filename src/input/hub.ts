@@ -24,13 +24,13 @@ export const openHub = async (access: RemoteAccess) => {
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
-    locate: (name: string, file: string) => {
-      const { dataset, revision, path } = parseHubUrl(name, file);
+    locate: (name: string, hubUrl: string) => {
+      const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
     /** Returns the relative paths of all files below a folder. @throws as `requestFile`, and as `locate` */
-    listFiles: async (name: string, folder: string, context: RemoteContext) => {
-      const { dataset, revision, path } = parseHubUrl(name, folder);
+    listFiles: async (name: string, hubUrl: string, context: RemoteContext) => {
+      const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       const folderPath = path.replace(/\/+$/, "");
       const paths: string[] = [];
       const seen = new Set<string>();

@@ -48,7 +48,7 @@ const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefine
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name the input in the advice */
+/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name used in the advice */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
@@ -103,7 +103,7 @@ const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
 /** Matches paths of messages that lack the last answer, or that contain choices. */
-const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
+const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
 /** Finds the messages of a row by their value, also inside an object, and the reward by its name. */
 export const findColumns = (row: JsonObject) => {
@@ -113,7 +113,7 @@ export const findColumns = (row: JsonObject) => {
       ? Object.entries(inner).map(([key, member]) => [`${name}.${key}`, unwrapJson(member)] as const)
       : [[name, inner] as const];
   });
-  const [messages] = values.find(([name, value]) => !otherMessages.test(name) && isConversation(value)) ?? [];
+  const [messages] = values.find(([name, value]) => !skippedPaths.test(name) && isConversation(value)) ?? [];
   const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
   const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
@@ -141,7 +141,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Returns the advice for CSV. It has `--reward-from`, the only option that reads a string as the reward. */
+/** Returns the advice for CSV, whose values are strings. Only `--reward-from` reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
   const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
@@ -190,7 +190,7 @@ const findTextKind = (text: string) => {
 /** Bytes in which `isLikelyOwnFormat` searches. */
 export const ownHeadBytes = 32;
 
-/** True if a file begins as rollcall's format usually does. If all inputs do, rollcall loads no other formats. */
+/** True if a file begins as rollcall's format usually does. If all files do so, rollcall loads no other format. */
 export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 

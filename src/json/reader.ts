@@ -47,12 +47,11 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
-/** Returns a function that calls `use` with a cached reader. */
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
-  return <Result>(use: (reader: JsonReader) => Result): Result => {
+  return <Result>(work: (reader: JsonReader) => Result): Result => {
     cached ??= new JsonReader(uses);
-    const result = use(cached);
+    const result = work(cached);
     // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;
@@ -101,7 +100,7 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** For each key, texts that become part of the object's shape. An object with an unregistered string has no shape. */
+  /** Texts by key that become part of a shape. An object with an unregistered string at such a key has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -115,7 +114,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** The `shapes` of tables; replaced when the kernel's numbers of shapes get other meanings. */
+  /** `JsonTable.shapes`; replaced when the kernel forgets its shapes, because it then reuses their numbers. */
   #shapes = {};
   #generation = 0;
 
@@ -210,7 +209,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Returns the fault of a line or element that is not JSON. Such a root has the end 0. */
+  /** Returns the fault of a line or element that is not JSON. The root of such a value has the end 0. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }

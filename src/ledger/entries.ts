@@ -14,7 +14,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** The states in display order. `trying` is in flight, or its run died. `released` counts as never sent. */
+/** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),
@@ -27,7 +27,7 @@ export const formatState = (state: EntryState): string =>
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True if the outcome is unknown. `trying` is unknown to all runs except the run that sends the request. */
+/** True if the outcome is unknown. Only the run that sends a `trying` request can know the outcome. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 export interface EntryFilter {
@@ -78,8 +78,8 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
   const used = conditions.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
   const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
   for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
-    const isState = filter.states === undefined || filter.states.includes(entry.state);
-    if (isState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
+    const hasState = filter.states === undefined || filter.states.includes(entry.state);
+    if (hasState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
   }
 }
 
@@ -139,7 +139,7 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Returns the numbers of the groups with these dedup keys. Keys for which `numberOf` is negative are skipped. */
+/** Returns the group numbers of dedup keys. Skips keys for which `numberOf` is negative. */
 export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
   const groups: number[] = [];
   for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
@@ -151,5 +151,5 @@ export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Arr
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the row of an id; for other text 0, which no row has. */
+/** Returns the row of an id; 0 if the text is not an id. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

@@ -47,7 +47,7 @@ type ServeOptions = Readonly<{
   notice: (sentence: string) => void;
 }>;
 
-/** A call of a tool has a few hundred bytes. */
+/** Far above the few hundred bytes of a tool call. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -70,7 +70,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Each text is sanitized here, because in the message it is a string, not JSON.
+    // Sanitizes the text as JSON, because the message contains the text as a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {

@@ -16,8 +16,8 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...formatShare("groups have different rewards", groups.trainable, groups.of),
-    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.of),
+    ...formatShare("groups have different rewards", groups.trainable, groups.total),
+    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
     ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width), ...shares];

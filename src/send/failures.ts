@@ -101,12 +101,12 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param isLeft true if `--on-unknown resend` could not resend the requests, because the input differs */
-export const logUnresolved = (facts: LogCounts & { isLeft: boolean }, details: FailureDetails): Failure => {
-  const { unknown, logged, isLeft } = facts;
+/** @param inputDiffers true if `--on-unknown resend` could not resend the requests */
+export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails): Failure => {
+  const { unknown, logged, inputDiffers } = facts;
   const groups = sentences.pluralize(unknown, "group");
   const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  const hint = toCheckServiceHint(facts, { isLeft });
+  const hint = toCheckServiceHint(facts, { inputDiffers });
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
 };
 
@@ -119,13 +119,13 @@ interface UnknownFacts extends LogCounts, Pick<SentRequest, "number" | "unknownF
 
 const toCheckServiceHint = (
   { ledgerArgs, resendLogged }: LogCounts,
-  { id, isLeft = false }: { id?: string | undefined; isLeft?: boolean },
+  { id, inputDiffers = false }: { id?: string | undefined; inputDiffers?: boolean },
 ): string => {
   const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
   const resolve = (option: string) => `run \`rollcall ledger resolve ${id ?? "<id>"} ${option}${args}\``;
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
-  const otherwise = isLeft ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
+  const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
   return `check whether the service has these groups. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 

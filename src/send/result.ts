@@ -125,8 +125,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) {
-    const isLeft = run.onUnknown === "resend" && !resendLogged && stop === undefined;
-    return logUnresolved({ ...facts, isLeft }, stopDetails);
+    const inputDiffers = run.onUnknown === "resend" && !resendLogged && stop === undefined;
+    return logUnresolved({ ...facts, inputDiffers }, stopDetails);
   }
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
@@ -163,7 +163,7 @@ const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts)
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(dividedInto > 1 ? [createProblem("split-requests", { requests: dividedInto, tooLarge: true })] : []),
-    ...sent.unreadableReplies.map((cut) => createProblem("unreadable-response", { cut })),
+    ...sent.unreadableReplies.map((isCut) => createProblem("unreadable-response", { cut: isCut })),
     ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

@@ -5,7 +5,7 @@ import type { Charts, Dot, FileSummary, GroupFacts, RewardBounds, RewardCount } 
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
-/** A dot contains the groups of one cell. */
+/** Cells per axis. A dot contains the groups of one cell. */
 const cells = { mean: 36, spread: 16 };
 const maxFiles = 1000;
 

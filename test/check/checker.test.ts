@@ -24,7 +24,7 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
     metrics: tally.metrics("train"),
     problems: problems.sorted(),
     counts,
-    of: tally.sampled.of,
+    total: tally.sampled.total,
   };
 };
 
@@ -332,7 +332,7 @@ describe("the checker", () => {
       for (const value of valuesIn(bytes)) (Array.isArray(value) ? value : [value]).forEach(take);
       expect(parts.filter((part) => part.valid).length).toBe(valid.filter(Boolean).length);
       expect(metrics).toEqual(tally.metrics("train"));
-      expect(found.of).toBe(tally.trajectories);
+      expect(found.total).toBe(tally.trajectories);
     }),
     { quick: 100, slow: 1000 },
   );

@@ -97,8 +97,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
-    const batch = scope.batch === null ? "" : `, batch ${scope.batch}`;
-    const target = `model ${scope.model}, split ${scope.split}${batch}`;
+    const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
+    const target = `model ${scope.model}, split ${scope.split}${batchText}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
@@ -202,10 +202,10 @@ const toIsoTime = (ms: number) => new Date(ms).toISOString();
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
-  { toRead, settings: readSettings }: { toRead: boolean; settings?: Settings },
+  { toRead, settings: given }: { toRead: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
-  const settings = readSettings ?? (await effectiveSettings(context));
+  const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (location === undefined) throw failures.ledgerLocationMissing(false);
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
@@ -243,7 +243,7 @@ const openLedger = async (
 const compareFiles = async (
   context: Context,
   typed: FileOptions,
-  scopes: Parameters<typeof ledgers.verifyDataset>[2],
+  options: Parameters<typeof ledgers.verifyDataset>[2],
 ) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
@@ -251,5 +251,5 @@ const compareFiles = async (
   const { failure } = checkResult(dataset);
   if (dataset.groups.count === 0 && failure !== undefined) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
-  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], scopes);
+  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], options);
 };

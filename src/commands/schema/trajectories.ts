@@ -108,7 +108,7 @@ const view = s.either([
   }),
 ]);
 
-const groupStandings = object({
+const ledgerCounts = object({
   read: count,
   logged: describe("exactly once", count),
   repeated: describe("more than once", count),
@@ -137,12 +137,12 @@ const loggedCall = object({
   ...s.sameKeys(text, "destination", "account"),
 });
 
-const groups = describe("null without files", nullable(groupStandings));
+const groups = describe("null without files", nullable(ledgerCounts));
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
 const ledgerForget = object({ forgotten: count, left: describe("unknown or in flight, so not forgotten", count) });
 const ledgerVerify = object({
   status: oneOf("verified", "differs"),
-  groups: groupStandings,
+  groups: ledgerCounts,
   files: list(object({ file: text, read: count, logged: describe("exactly once", count) })),
   problems: s.limitedProblems,
 });

@@ -1,4 +1,4 @@
-/** Computes metrics of trajectories (metrics.md), which are exact in any order of adding and merging. */
+/** Computes metrics of trajectories (metrics.md). The order of adding and merging does not change metrics. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -6,9 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/**
- * Bits of training data in a part. If a trajectory needs the data but lacks them, the bit with twice the value is set.
- */
+/** Bits of the training data in a part. Twice a bit means that a trajectory needs but lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -26,11 +24,8 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /**
-   * `choices` counts the choices. `trajectories` counts the trajectories that have a choice. `of` counts all
-   * trajectories that `addMeasured` added.
-   */
-  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
+  /** `trajectories` counts those with a choice. `total` counts all that `addMeasured` added. */
+  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Adds a trajectory whose choices are not counted. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
@@ -47,7 +42,7 @@ export class Tally {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (let at = 0; at < metricNames.length; at++) addToSum(this.#sumOf(metricNames[at] ?? ""), metrics[at] ?? 0);
-    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
+    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), total: 1 });
   }
 
   /** Adds or subtracts a group, but not its trajectories. */
@@ -61,7 +56,7 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Adds another tally, or subtracts its counts and sums, but not its choices. */
+  /** Adds or subtracts another tally. Subtracting does not change `sampled`. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
@@ -71,11 +66,11 @@ export class Tally {
     if (sign === 1) this.#addSampled(other.sampled);
   }
 
-  #addSampled({ choices, choicesWithLogprobs, trajectories, of }: Tally["sampled"]): void {
+  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]): void {
     this.sampled.choices += choices;
     this.sampled.choicesWithLogprobs += choicesWithLogprobs;
     this.sampled.trajectories += trajectories;
-    this.sampled.of += of;
+    this.sampled.total += total;
   }
 
   /** Returns the metrics by name, with the split as prefix. A mean of nothing is absent, but `reward_std_dev` is 0. */
