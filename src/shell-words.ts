@@ -52,7 +52,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the end of the command substitution at `at`; at most `at` without a complete substitution. */
+/** Returns the end of the command substitution at `at`; `at` or less if there is none. */
 const findSubstitutionEnd = (line: string, at: number) => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;

@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // The conversion or selection that made the lines of an `origin` has reported the broken lines.
+    // If the source has an `origin`, the conversion or selection that made its lines reported the broken ones.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
@@ -115,7 +115,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // `reader.read` can move the text to new memory, and `content` is then no longer valid.
+    // `reader.read` can move the text to new memory, which makes `content` invalid.
     const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });
@@ -176,7 +176,7 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
 
 const maxWordLength = 40;
 
-/** Maximum bytes before a fault in which the key of the faulty value is searched. */
+/** Maximum bytes before a fault to search for the key of the faulty value. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number): string => {

@@ -12,7 +12,7 @@ export type RequestTarget = ReturnType<typeof findTarget>;
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
-  // The inference URL may end in `/v1`, which the endpoint's path begins with.
+  // Removes `/v1` from the end of the inference URL, because the endpoint's path begins with it.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);

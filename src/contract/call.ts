@@ -42,7 +42,7 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** Reads one call (interface 4.3). Assumed: instead of a missing call, the reply has null. */
+/** Reads one call (interface 4.3). Assumed: if the call is missing, the reply has null. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

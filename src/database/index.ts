@@ -45,7 +45,7 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When commits move from SQLite's log to the file. Default: in the commit that fills the log, which is slow. */
+    /** When SQLite moves its log to the file. Default: in the commit that fills the log, so this commit is slow. */
     readonly checkpointTime?: "after answers";
   };
   readonly postgres: {

@@ -49,7 +49,7 @@ export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    // Another process can delete the file of a lock in the meantime, so the mode is changed through the descriptor.
+    // Changes the mode through the descriptor, because another process can delete a lock's file in the meantime.
     const file = fs.openSync(about.path, "a", 0o600);
     try {
       if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
@@ -66,12 +66,12 @@ export const readFileIdentity = (path: string): string | undefined => {
 };
 
 export interface Lock {
-  /** True while the lock's file exists, so that no other process can have the lock. */
+  /** True while the lock's file exists, so no other process can have the lock. */
   isHeld(): boolean;
   release(): void;
 }
 
-/** Takes SQLite's lock on an empty file, which ends with the process; undefined if another process has the lock. */
+/** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has it. */
 export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);

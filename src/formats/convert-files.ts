@@ -31,7 +31,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
-  /** Groups of records whose group is unknown. `keys` of the record is undefined if the record is not JSON. */
+  /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
   const ungrouped = new Map<ConvertedGroup, { keys: readonly string[] | undefined; path: string }>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
@@ -40,7 +40,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
-    // A line does not distinguish the records of a document.
+    // Several records of a document can be on one line.
     const path = format.records.text === "document" ? (location.path ?? []).join(".") : "";
     if (key === undefined) ungrouped.set(group, { keys, path });
     const readAt = `${name}:${group.position + 1}`;

@@ -148,7 +148,7 @@ const openAttachments = (sample: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? value : attachment(id, value);
   };
-  /** Returns the JSON of a value with its attachments, and the values that this JSON represents. */
+  /** Returns the JSON of a value with its attachments, and the values from which this JSON comes. */
   const json = (value: Value) => {
     const sources = [value];
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {

@@ -6,7 +6,7 @@ import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** Names of files next to the rollouts, with failed attempts and with other rows. */
+/** Names of files next to the rollouts: files of failed attempts, and files without rollouts. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 
@@ -66,7 +66,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   });
 };
 
-/** Returns the key of a group, which includes the file, because each run numbers its tasks. */
+/** Returns the key of a group. The key includes the file, because each run numbers its tasks. */
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");

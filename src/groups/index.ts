@@ -37,6 +37,6 @@ export const checkFilter = async (text: string): Promise<void> =>
 export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>
   await (await import("./select/select-groups.ts")).searchGroups(...args);
 
-/** Closing the result closes both datasets. @throws as `searchGroups` */
+/** Closing the result also closes the given dataset. @throws as `searchGroups` */
 export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>
   await (await import("./select/selected-dataset.ts")).selectDataset(...args);

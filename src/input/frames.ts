@@ -36,7 +36,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields complete lines in blocks, and each longer line alone. @throws ShrunkSourceError */
+/** Yields blocks of complete lines, and the span of each line longer than a block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
   // Room for an incomplete line, which is shorter than a block, and for the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
@@ -97,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its first fault at or before the start of the next line. A document is valid beyond it.
+  // A truncated line has its first fault at or before the start of the next line. A document has it later or never.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };

@@ -26,8 +26,8 @@ export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 const maxOpenFiles = 64;
 
 /**
- * Returns sources in the given order, which the caller closes, and the problems of inputs that cannot be opened.
- * `folders` maps each file of a folder to the folder. `emptyFiles` are the empty files of folders, which are skipped.
+ * Returns sources in the given order, and the problems of inputs that cannot be opened. The caller closes the sources.
+ * `folders` maps each file of a folder to the folder. `emptyFiles` are the skipped empty files of folders.
  * `repeated` are the names that were dropped, because another name leads to the same file. @throws Failure
  * `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */

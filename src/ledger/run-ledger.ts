@@ -186,7 +186,7 @@ export const openRunLedger = async (
   };
 };
 
-/** How long a refused size is not attempted again. After this time, the service may have raised its limit. */
+/** Time until a refused size is attempted again, because the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 const isRecent = ({ at }: { readonly at: number }, now: number): boolean => at <= now && now - at <= refusedSizeMs;

@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger. In a file, a run holds a lock, which is released when its process ends. */
+/** Writes the requests of a ledger. In a file, a run holds a lock, at most until its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TitledFile } from "../database/failures.ts";
@@ -15,7 +15,7 @@ export interface NewEntry {
   readonly envelopeDigest: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Distinguishes deliberate later loggings of the same groups; empty for the first logging. */
+  /** Distinguishes later loggings with `--resend-logged`; empty for the first logging. */
   readonly generation: string;
 }
 
@@ -35,7 +35,7 @@ export interface Writer {
   readonly changedSql: string;
   /** Waits until the scope is free; returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
-  /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
+  /** Sets the state of requests that dead runs had in flight to `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
@@ -49,7 +49,7 @@ export interface Writer {
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns statements that delete the claims of those `requests` that are released or deleted by then. */
+  /** Returns statements that delete the claims of all released or deleted requests in `requests`. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
 }

@@ -51,7 +51,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
   for (const { value, count } of weights) {
-    // Despite rounding, a value on an edge belongs to the bin after the edge. The last bin includes both of its edges.
+    // Despite rounding errors, a value on an edge belongs to the bin after it. The last bin includes both of its edges.
     const bin = Math.min(counts.length - 1, Math.floor((value - start) / step + 1e-9));
     counts[bin] = (counts[bin] ?? 0) + count;
   }

@@ -114,7 +114,7 @@ export const formatBar = (
     // After the last byte, nobody knows how long the service takes.
     waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
-    // A growing file has the rate of its writer, which says nothing about rollcall.
+    // For a growing file, this is the rate of its writer, not of rollcall.
     rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");

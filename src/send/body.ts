@@ -13,7 +13,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** After this many bytes, signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
+/** Bytes to read before signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 

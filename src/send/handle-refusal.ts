@@ -28,8 +28,8 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
 }
 
 /**
- * Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before.
- * A single group is rejected, or stops the run. With `oneRequest`, several groups also stop the run.
+ * Handles a 413. Cuts a request of several groups to half its size, or to a larger size that the service accepted
+ * before. A single group is rejected, or stops the run. With `oneRequest`, several groups also stop the run.
  */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
@@ -82,7 +82,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** Adds to an item (interface 7) the position of its group in the request; undefined without such a group. */
+/** Adds the position of an item's group in the request (interface 7); undefined without such a group. */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;

@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
 
-/** Opens the rejects file and its reasons. `redact` also escapes harmful characters, and is not for rejected lines. */
+/** Opens the rejects file and its reasons. `redact` is only for the reasons, and also escapes harmful characters. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
@@ -77,7 +77,7 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-/** Replaces a file, which is complete at any time. If `isBegun`, appends to the content that this run wrote. */
+/** Replaces a file atomically. If `isBegun`, appends to the content that this run wrote. */
 const replaceFile = async (
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,

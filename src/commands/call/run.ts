@@ -20,7 +20,7 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
-/** With `--wait`, rollcall reads a running call again after pauses of this length. */
+/** With `--wait`, the first pause before rollcall reads a running call again. */
 const firstPauseMs = 1000;
 const pauseGrowth = 1.5;
 const maxPauseMs = 15_000;

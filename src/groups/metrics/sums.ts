@@ -1,6 +1,6 @@
 /** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
 
-/** The 32-bit limbs that hold all bits of doubles, from 2^-1074 to 2^1023. */
+/** The number of 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
 const limbCount = 66;
 const lowestExponent = -1074;
 
@@ -84,7 +84,7 @@ const roundUnits = (units: bigint) => {
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Returns the bounds of values that are not NaN; infinities without values. */
+/** Returns the bounds of all values except NaN; infinities if there are none. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {

@@ -130,7 +130,7 @@ export class Groups {
   };
 }
 
-/** Starts the digest of a bare group, to which the caller adds the digest of each trajectory. */
+/** Starts the digest of a bare group. The caller adds the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had ended before, and the first part of that group. */
@@ -181,7 +181,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     scattered,
     /** Ends a group, so that its key starts another group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
-    /** Groups the parts from `first` on that start before a line, and forgets all keys. */
+    /** Groups the parts from `first` to the line before `beforeLine`, and forgets all keys. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

@@ -39,7 +39,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
+  /** True if parts have checksums and digests. Sending, selecting and comparing need both. Reading needs neither. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;

@@ -1,4 +1,4 @@
-/** Finds long runs of letters, digits, `_`, `-` and `.`, which secrets consist of. */
+/** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
 import { byteAt } from "./bytes";
 
 /** Bits for each low half and each high half of a byte. A byte belongs to a run if its halves have a common bit. */

@@ -17,7 +17,7 @@ export const emptyShape: u32 = 1024;
 const maxShapes: u32 = 8192;
 let count: u32 = 1;
 
-/** Incremented when shapes are forgotten, because the numbers then mean other shapes. */
+/** Incremented when shapes are forgotten, because later shapes get the same numbers. */
 export let generation: u32 = 0;
 
 /** Eight bytes for each shape: the last member (id of key, shape of value) that extended it, and the new shape. */

@@ -19,13 +19,13 @@ import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, uses
 import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
 
-/** Bytes of a node, whose four words `JsonTable` in src/json/table.ts describes. */
+/** Bytes of a node. `JsonTable` in src/json/table.ts describes its four words. */
 const nodeBytes: usize = 16;
 
 /** The id of a key with escapes or non-ASCII characters, which must be decoded before it is compared. */
 const encodedKey: u32 = 0xffffffff;
 
-/** The number of bytes after a text that wide loads, such as in `findRun`, may read without effect. */
+/** Wide loads, such as in `findRun`, may read this many bytes after a text, without effect. */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
@@ -45,7 +45,7 @@ let next: u32 = valueNext;
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
-  // The terminator (0, or a newline that is then not white space) stops the pass in any open value.
+  // The terminator, 0 or a newline, stops the pass in any open value. As a terminator, a newline is not white space.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -60,7 +60,7 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
-/** Reads one value. `isSkipping` skips the content of values of leaf keys. */
+/** Reads one value. `isSkipping` skips the content of values whose key has `leafUse`. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0, isSkipping);
@@ -184,11 +184,11 @@ const closingDistance: u32 = 2;
  */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
-  /** The node of the outermost open value of a leaf key; 0 for none. */
+  /** The node of the outermost open value whose key has `leafUse`; 0 for none. */
   let leaf: usize = 0;
   /**
-   * The node of the innermost open array or object (0 for none), the first byte, and the shape. Until the value is
-   * closed, the words of the node are: start, first byte, enclosing node, and the shape before the last inner value.
+   * The innermost open array or object: its node (0 for none), its first byte and its shape. Until it is closed, the
+   * words of the node are: start, first byte, enclosing node, and the shape before the last inner value.
    */
   let open: usize = 0;
   let opening: u32 = 0;

@@ -17,7 +17,7 @@ interface ChartProps {
   readonly children: ComponentChildren;
 }
 
-/** Moves the focus to the next or previous link of a chart, which is one tab stop. */
+/** Moves the focus to the next or previous link of a chart, because a chart is one tab stop. */
 const onArrowKey = (event: KeyboardEvent & { readonly currentTarget: SVGSVGElement }): void => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
