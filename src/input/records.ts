@@ -47,7 +47,7 @@ export interface Records {
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads a record again, by its position among all records (from 0). */
   reread(position: number): Promise<RawRecord | undefined>;
-  positionOf(position: number): Pick<RawRecord, "label" | "line">;
+  locate(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a member of the same archive; undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
   /** The text that the lines and offsets of records refer to. */
@@ -96,7 +96,7 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
       const range = recordRanges[position];
       return range && { ...text, ...range, bytes: await readRange(bytes, range) };
     },
-    positionOf: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
+    locate: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
     text: bytes,
   };
 };
