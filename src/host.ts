@@ -38,7 +38,7 @@ export type Host = Readonly<{
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** Decodes the percent escapes of a URL part. Returns a text with a stray `%`, such as a password, unchanged. */
+/** Decodes the percent escapes of a URL part. A text with a stray `%`, such as a password, stays unchanged. */
 export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);

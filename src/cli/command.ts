@@ -15,7 +15,7 @@ export interface Command {
   readonly subcommands: readonly Command[];
   /** The root's help lists the commands of a group by name only, so that the help fits one screen. */
   readonly group?: string;
-  /** True if the command changes data. A wrong name in `--fields` then fails before the command runs. */
+  /** True if the command changes data. Then a wrong name in `--fields` fails before the command runs. */
   readonly hasSideEffects?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }

@@ -93,7 +93,7 @@ const openRows = (run: FormatRun): Converter => {
       if (number === undefined || !Number.isInteger(number))
         throw new ConversionError("group_index is not an integer", groupIndex);
       addRow(row, record, number);
-      // A receipt counts the values of each row, so each row then has its own object.
+      // A receipt counts the values of each row, so each row has its own object.
       if (run.options.hasReceipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;

@@ -122,7 +122,7 @@ const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** Returns the format of rows with messages at a path, also as JSON in a string. */
+/** Returns the format of rows with messages at a path, as a list or as JSON in a string. */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -192,7 +192,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** Converts a row that is a group. A list with as many values as completions has one value for each completion. */
+/** Converts a row that is a group. A list as long as `completions` has one value for each completion. */
 const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)

@@ -119,7 +119,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       const [group, member] = [groups[position], members[by]];
       if (group === undefined || member === undefined || group.isBroken) continue;
       group.isBroken = true;
-      const { label, line } = member.file.records.positionOf(member.record);
+      const { label, line } = member.file.records.locate(member.record);
       const location = { file: name, line: position + 1, path: [] };
       const { keys, path = "" } = member.unknown ?? {};
       const place = `${label}:${line}${path === "" ? "" : ` (${path})`}`;
@@ -148,7 +148,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (file === undefined) continue;
-      const location = { file: file.records.positionOf(position).label, path: [] };
+      const location = { file: file.records.locate(position).label, path: [] };
       breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
     }
     breakAmbiguous();

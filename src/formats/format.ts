@@ -93,8 +93,8 @@ export interface Format {
   /** Columns whose JSON is parsed and never becomes text of a trajectory. */
   readonly jsonColumns?: readonly string[];
   /**
-   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
-   * of the other inputs that matches its name.
+   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. If exactly one format of the other inputs
+   * matches the name of an unrecognized file, the file gets this format.
    */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Their files are parts of that file, not inputs. */

@@ -84,7 +84,7 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
     },
     positionOf: (line) => {
       const [first] = rolloutsOf(line);
-      const record = first?.file.records.positionOf(first.record) ?? { label: "the input", line: 1 };
+      const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
       return { file: record.label, line: record.line };
     },
     locationOf: async (line, path) => await locateValue(converted, rolloutsOf(line), path),
@@ -98,7 +98,7 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
     for (const { file, record, length } of rollouts) {
-      const { label, line } = file.records.positionOf(record);
+      const { label, line } = file.records.locate(record);
       yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
     }
   }
@@ -131,7 +131,7 @@ const readRecords = async (converted: ConvertedInput, rollouts: readonly Written
   for (const item of byPart.values()) {
     const { raw, rollout } = await convertAgain(converted, item);
     if (raw === undefined || raw.wrong !== undefined) continue;
-    const { label, line } = item.file.records.positionOf(item.record);
+    const { label, line } = item.file.records.locate(item.record);
     const own = replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end)));
     records.push({ file: label, line, bytes: own });
     for (const { document = "", bytes } of rollout?.documents ?? []) {

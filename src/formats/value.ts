@@ -9,7 +9,7 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The string that contains this JSON, or the array of these numbers; undefined for a record or document. */
+  /** The expanded value: a string with JSON, or an array of numbers. Undefined for a record or document. */
   readonly holder: Value | undefined;
   /** Long texts by the nodes of their strings. In the bytes, these strings are empty. */
   longTexts: Map<number, Buffer> | undefined;
@@ -29,7 +29,7 @@ const newText = (table: json.JsonTable, document?: string, holder?: Value): Json
 /** The first byte of a value identifies its kind. */
 const nullByte = 0x6e;
 const trueByte = 0x74;
-/** The largest first byte of a number. Of the other values, only a string begins with a smaller byte. */
+/** The largest first byte of a number. Other values, except strings, begin with a larger byte. */
 const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];
@@ -168,7 +168,7 @@ export class Value {
     return items;
   }
 
-  /** The elements of an array that is empty or has only numbers, and is therefore one node. */
+  /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (array === undefined) return [];
@@ -193,7 +193,7 @@ export class Value {
     const end = json.nodeAfter(table, this.#node);
     for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
       members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
-    // A few keys are compared faster than they are hashed.
+    // Comparing a few keys is faster than hashing.
     const isFirst = (name: string, at: number) => members.findIndex(([key]) => key === name) === at;
     const isUnique = members.length < 16 && members.every(([key], at) => isFirst(key, at));
     return isUnique ? members : [...new Map(members)];

@@ -11,7 +11,7 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   /** Trajectories per group; undefined if unknown. */
   readonly size: number | undefined;
   readonly elapsed: () => number;
-  /** True if another run sent a group with this dedup key. An open group with the key is then complete. */
+  /** True if another run sent a group with this dedup key. Then an open group with the key is complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
   readonly onInvalid: () => void;

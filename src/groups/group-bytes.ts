@@ -22,7 +22,7 @@ export class ReadWindow {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Reads bytes, fewer at the end of the source. Yields to other tasks before the source is read. */
+  /** Reads `length` bytes, or fewer at the source's end. Lets other tasks run before it reads the source. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.#readNow(source, start, length);
@@ -76,7 +76,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line, with all or the `chosen` trajectories, by index. @throws Failure `input-changed` */
+/** Reads a valid group as a line. `chosen`: indexes of trajectories; default: all. @throws Failure `input-changed` */
 export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, chosen?: readonly number[]) => {
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
@@ -84,7 +84,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
   const spans = isBare || chosen === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
   const selected = chosen?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
-  // For a whole group on one line, `spans` is empty, so the opening is the whole line.
+  // Without spans, the opening is the whole group.
   const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
   const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
   const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
@@ -102,7 +102,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists the trajectories of a group, or the only trajectory of another part; nothing for bytes that are not JSON. */
+/** Lists a group's trajectories, or the value of another part; nothing for bytes that are not JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

@@ -107,7 +107,7 @@ export const openRows = async (
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
-    positionOf: (position) => ({ label: position === damage?.row ? name : labelOf(position), line: 1 }),
+    locate: (position) => ({ label: position === damage?.row ? name : labelOf(position), line: 1 }),
   };
 };
 

@@ -18,7 +18,7 @@ export interface RecordKinds {
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** The columns of a Parquet row. Only reading `bytes` composes the row's JSON. */
+  /** The columns of a Parquet row. Reading its `bytes` composes JSON. */
   readonly columns?: Columns;
   /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
@@ -31,7 +31,7 @@ export interface RawRecord {
   readonly member?: string;
   /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
   readonly isComposed?: true;
-  /** True if the record is a file of several lines, in a format whose records are lines. */
+  /** True if the whole file is a record of several lines, although the format's records are lines. */
   readonly isDocument?: boolean;
   /** The reason why the record cannot be read. Then `bytes` is empty. */
   readonly wrong?: string | undefined;
@@ -43,11 +43,11 @@ type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): Batches;
-  /** Reads only the first record. Absent if `batches` is not slower. @throws as `batches` */
+  /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads a record again, by its position among all records (from 0). */
   reread(position: number): Promise<RawRecord | undefined>;
-  positionOf(position: number): Pick<RawRecord, "label" | "line">;
+  locate(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a member of the same archive; undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
   /** The text that the lines and offsets of records refer to. */
@@ -96,7 +96,7 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
       const range = recordRanges[position];
       return range && { ...text, ...range, bytes: await readRange(bytes, range) };
     },
-    positionOf: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
+    locate: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
     text: bytes,
   };
 };

@@ -39,14 +39,14 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** True if a reply may lead from one URL to another: to an allowed URL, but not from https to plain http. */
+/** True if `to` is an allowed URL, and is https if `from` is https. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 /** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
-/** Returns the message of an error, which buckets write as XML, and the Hub in a header or as JSON. */
+/** Returns the message of an error. Buckets write it as XML, and the Hub writes it in a header or as JSON. */
 const readErrorMessage = async (reply: DownloadReply) => {
   let body = "";
   try {

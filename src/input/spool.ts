@@ -114,7 +114,7 @@ const fileSpool = (descriptor: number, folder: string) => {
         size += bytesWritten;
       }
     },
-    /** Returns the bytes that were written, which the caller closes. */
+    /** Returns the written bytes. The caller closes them. */
     bytes: (): Bytes => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };

@@ -25,7 +25,7 @@ export const openMembers = async (
         yield [defect];
       },
       reread: async () => defect,
-      positionOf: () => defect,
+      locate: () => defect,
     };
   }
   const matching = [...members].filter(([name]) => names.test(name));
@@ -43,7 +43,7 @@ export const openMembers = async (
       for (const entry of matching) yield [toRecord(entry)];
     },
     reread: async (position) => matching[position] && toRecord(matching[position]),
-    positionOf: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
+    locate: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
     readSibling: (name) => {
       const member = members.get(name);
       const content = member && member.uncompressedSize <= limit ? readContent(bytes, member) : undefined;

@@ -179,7 +179,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
-/** Returns the last value on a path that exists, so the value at the path if possible. */
+/** Returns the value at a path, or at the longest existing start of the path. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {

@@ -41,7 +41,7 @@ export const openPriorOutcomes = (options: {
     /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** `entries` must include all unknown requests, and all that may be new or changed since the last call. */
+    /** `entries` must include all unknown requests, and the requests that may be new or changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
@@ -57,7 +57,7 @@ export const openPriorOutcomes = (options: {
         else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
       }
     },
-    /** Unknown overrides logged, because a resent logged group may be logged twice until the resend is resolved. */
+    /** Unknown overrides logged, because a logged group may have been resent with an unknown outcome. */
     outcomeOf(group: number): PriorOutcome {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";

@@ -138,7 +138,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Maximum attempts to record a request, because other runs may release its groups between two statements. */
+/** Maximum attempts to record a request. Another run may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
@@ -152,8 +152,8 @@ const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * Records a request and claims its groups. `missing` counts the groups that other requests claim. Unless that is 0, the
- * caller must undo the statement. The token makes the statement repeatable. The order of keys avoids deadlocks.
+ * Records a request and claims its groups. `missing` counts the groups that other requests claim. The caller must undo
+ * the statement unless `missing` is 0. The token makes the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),
@@ -188,7 +188,7 @@ const recordRetrySql = `
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
-/** Conditions for an outcome after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
+/** Conditions for an outcome after the lease expired. `other` outcomes concern only the attempt of this run. */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",

@@ -101,7 +101,7 @@ const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthO
   return beside + longest > width && below + longest <= width;
 };
 
-/** Lines of a long block whose middle is omitted, including `tailLines` lines from the end of the block. */
+/** Printed lines of a block whose middle is omitted, with `tailLines` lines from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 /** A block with fewer lines to omit is shown completely. */
@@ -145,7 +145,7 @@ function* formatBlock(
   yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
 
-/** The parts of a folded line repeat the line's indent, unless the indent is wider and leaves too little space. */
+/** Folded parts of a line repeat its indent up to this width. A wider indent would leave too little space. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string) => {

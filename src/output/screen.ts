@@ -20,7 +20,7 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` are known to be valid. A key that this run's document lacks is then no error. */
+  /** True if the names in `fields` are known to be valid. Then a key that the run's document lacks is not an error. */
   readonly areFieldsChecked?: boolean;
 }
 
@@ -41,12 +41,12 @@ export const parseScreenOptions = (flags: ScreenFlags) => {
   };
 };
 
-/** `lines` must be clean. `print` cleans `json`, and only redacts `verbatim`. */
+/** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `verbatim`. */
 type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
 
-/** Opens a cleaner that knows the secrets in arguments, even if they are invalid, in variables, and in files. */
+/** Opens a cleaner that knows the secrets in variables, files and arguments, even in invalid arguments. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
   const variables = [host.env, readVariableFiles(host.env)];
@@ -69,7 +69,7 @@ type ScreenRequest = Readonly<{
   safe?: ReturnType<typeof openCleaner> | undefined;
 }>;
 
-/** @param safe the cleaner of the run's earlier screen. Default: a new one, which reads the secrets of the run. */
+/** @param safe the cleaner of the run's earlier screen. Default: a new cleaner, which knows the secrets of the run. */
 export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
@@ -146,7 +146,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     isForProgram,
     printsEvents,
     drawsFrames,
-    /** True if the reader of standard output left. A command that changes nothing can then stop with exit code 0. */
+    /** True if the reader of standard output left. Then a command that changes nothing can stop with exit code 0. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },

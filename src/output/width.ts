@@ -40,7 +40,7 @@ const measureGrapheme = (grapheme: string) => {
   return width;
 };
 
-/** Returns a number of code units that fills the columns with graphemes of usual length. */
+/** Returns enough code units to fill the columns with graphemes of usual length. */
 const maxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {
@@ -91,7 +91,7 @@ const noBreak = "\ue001";
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds between words. A word that is too wide gets its own line, which a terminal wraps, but copies as one line. */
+/** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
 export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
   const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

@@ -1,4 +1,4 @@
-/** Checks requests to the local service. A request needs a key of the service or its store, and no foreign origin. */
+/** Checks that a request to the local service has a key of the service or its store, and no foreign origin. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";

@@ -127,8 +127,8 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOr
   const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
   const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
   const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-  // If omitting the option or variable restores the origin of the saved key, the login is for another profile, which
-  // lacks the URLs of this profile.
+  // If the saved key fits the URL that applies without the option or variable, the advised login is for a new profile.
+  // The new profile lacks the URLs of this profile.
   const urls = urlSettingNames
     .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
     .flatMap((each) => resolveSetting(layers, each)?.text ?? []);

@@ -110,10 +110,10 @@ interface Setting<Value> {
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
   readonly localFallback?: string;
-  /** A valid value for messages. Only settings that commands need, but that have no default, have an example. */
+  /** A valid value for hints. Present if commands need the setting and it has no default. */
   readonly example?: string;
   readonly hasOption?: true;
-  /** True for a setting of deployed services, which the profile `local` ignores. `--profile` overrides its variable. */
+  /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
   readonly isOfService?: true;
 }
 

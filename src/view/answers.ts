@@ -163,7 +163,7 @@ export interface TrajectorySummary {
 /** The parts of a group that the table does not show. */
 export interface GroupContent {
   readonly place: SourcePosition;
-  /** False if the group is not JSON. The group's bytes are then the only trajectory. */
+  /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
   readonly isReadable: boolean;
   readonly members: readonly TrajectorySummary[];
   /** The group's exceptions, formatted for reading. */
@@ -171,7 +171,7 @@ export interface GroupContent {
   /** Number of messages at the start that all trajectories share. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs the group, or reads the group's calls; null for an invalid group, or from stdin. */
+  /** The command that logs the group, or reads the group's calls; null if the group is invalid or from stdin. */
   readonly command: string | null;
 }
 

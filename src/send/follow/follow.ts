@@ -43,7 +43,7 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
 /** Maximum time between polls, which are needed because not every file system reports changes. */
 const pollIntervalMs = 250;
 
-/** How long a renamed file must be quiet, because writers switch to the new file late. */
+/** Time without new lines until a renamed file is finished, because writers switch to the new file late. */
 const quietMs = 1000;
 
 /** Gives each dedup key a number, because keys of earlier runs are read before the groups are known. */
@@ -95,7 +95,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return files.toUnreadable(thrown);
       const isSignal = thrown.code === "interrupted";
-      // A file that cannot be followed at all has no result.
+      // A file that cannot be followed has no result.
       if (files.all.length === 0 && !isSignal) throw thrown;
       return isSignal ? undefined : thrown;
     }

@@ -1,7 +1,7 @@
 /** Finds the messages and words of a trajectory that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
-/** Maximum product of the numbers of words, or of messages, that are compared in order. */
+/** Maximum product of the lengths of two lists that `findShared` compares in order. */
 const maxComparisons = 1_000_000;
 
 /** Returns the counterpart of each turn: an equal turn, or the next turn of the same role between two equal turns. */
@@ -48,7 +48,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** Lengths of the longest common subsequences of the items from `a` on and from `b` on. */
+  /** For each pair of positions, the length of the longest common subsequence from there on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number): number => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number): number => lengths[cell(a, b)] ?? 0;

@@ -3,7 +3,7 @@ import { relativePosition } from "../answer-queries.ts";
 import { formatMeasure } from "./format.ts";
 import { usePage } from "./page-context.ts";
 
-/** Styles a reward by its share of the scale, from which the style sheet makes the color and the height. */
+/** Styles a reward by its position in the scale, from 0 to 1. The style sheet derives color and height from it. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });
