@@ -93,7 +93,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft that will replace a file, or directly a pipe or a device. All methods throw as `node:fs` does. */
+/** Opens a draft that will replace a file. Opens a pipe or device directly. All methods throw as `node:fs` does. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -172,27 +172,26 @@ export const requireUnusedFile = (file: string) => {
   });
 };
 
-const userFile = { title: "", otherFile: "choose another file" };
+const userFile = { title: "", otherFileHint: "choose another file" };
 
-/** Calls `write`. @param names texts for the failure @throws Failure `output-unwritable`, or the failure of `write` */
-export const writeUserFile = <Result>(file: string, write: () => Result, names = userFile): Result => {
+/** Calls `write`. `texts` are parts of the failure. @throws Failure `output-unwritable`, or the failure of `write` */
+export const writeUserFile = <Result>(file: string, write: () => Result, texts = userFile): Result => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), names.otherFile);
-    const message = `cannot write ${names.title}${file}: ${reason}`;
+    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), texts.otherFileHint);
+    const message = `cannot write ${texts.title}${file}: ${reason}`;
     throw new Failure("storage", "output-unwritable", message, { hint, cause: thrown });
   }
 };
 
-/** @param otherFile the hint to choose another file */
-export const explainUnwritable = (file: string, code: string, otherFile: string) => {
+export const explainUnwritable = (file: string, code: string, otherFileHint: string) => {
   const isFull = code === "ENOSPC" || code === "EDQUOT";
-  const hint = isFull ? `free disk space, or ${otherFile}` : otherFile;
+  const hint = isFull ? `free disk space, or ${otherFileHint}` : otherFileHint;
   if (code !== "ENOENT") return { reason: describeSystemCode(code), hint };
   const command = formatCommandLine(["mkdir", "-p", dirname(file)]);
-  return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFile}` };
+  return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFileHint}` };
 };
 
 /** Removes drafts that killed runs left next to a file. @param before milliseconds since 1970; newer drafts stay */
@@ -275,20 +274,20 @@ type UserFile = Readonly<{
   file: string;
   pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
   mode: number;
-  names?: typeof userFile;
+  texts?: typeof userFile;
 }>;
 
-/** Writes a file. Waits for the reader of a named pipe first. @throws Failure as `writeUserFile` */
+/** Writes a file. If it is a named pipe, waits for its reader first. @throws Failure as `writeUserFile` */
 export const savePieces = async (
-  { file, pieces, mode, names }: UserFile,
+  { file, pieces, mode, texts }: UserFile,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
 ) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
-    const draft = writeUserFile(file, () => openDraft(file, mode), names);
+    const draft = writeUserFile(file, () => openDraft(file, mode), texts);
     try {
-      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), names);
-      writeUserFile(file, draft.commit, names);
+      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), texts);
+      writeUserFile(file, draft.commit, texts);
     } finally {
       draft.discard();
     }

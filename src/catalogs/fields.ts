@@ -116,7 +116,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Without `rank`, narrow tables omit the price before the prices of the interface. */
+/** Without `rank`, narrow tables omit the price first. */
 export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
   const isPerToken = tokenPrices.has(name);
   return field(`pricing.${name}`, {
@@ -170,7 +170,7 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
-/** Returns a fact, with its list sorted; undefined if it is not stated. Assumed: 0, "" and [] state nothing. */
+/** Returns a fact, sorted if it is a list; undefined if it is not stated. Assumed: 0, "" and [] state nothing. */
 export const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;

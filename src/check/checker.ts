@@ -43,7 +43,7 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The keys whose values no rule reads, and the keys whose strings rules compare. */
+/** The keys with values that no rule reads, and the keys with strings that rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
 /** The type of a request, with the keys that distinguish requests from groups and trajectories. */
@@ -124,7 +124,7 @@ export class Checker {
     const { table, node } = value;
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
-      // A string or an array may be a trajectory of any group. Another value is an invalid group of its own.
+      // A string or an array may be a trajectory of any group. Any other value is a separate invalid group.
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
       this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;

@@ -1,4 +1,4 @@
-/** Defines types of objects by their fields, and checks values against them. */
+/** Defines types of objects by their fields, and checks values. */
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";

@@ -25,7 +25,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // undici then requests a piece of a body only after the previous piece has left the process.
+    // Makes undici request a piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };
@@ -34,11 +34,11 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   // Node connects a new socket even if its signal has aborted.
   const connect: Connector = (to, callback) =>
     closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
-  const limits = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
+  const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
     route.proxy === undefined || isForwardedByProxy(route)
-      ? new Agent(limits)
-      : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
+      ? new Agent(agentOptions)
+      : await openTunnels(route.proxy, { ...agentOptions, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
   const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.url.origin}`;
   const toConnection = (agent: Agent, key: string) => ({
@@ -78,12 +78,12 @@ const withoutTierUp =
 /** Opens tunnels through a proxy. undici itself would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
-  { connect, ...limits }: { readonly connect: Connector; readonly requestTls: object },
+  { connect, ...options }: { readonly connect: Connector; readonly requestTls: object },
 ): Promise<Agent> => {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
   return new ProxyAgent({
-    ...limits,
+    ...options,
     uri: url.origin,
     ...(token === undefined ? {} : { token }),
     clientFactory: (origin) => {

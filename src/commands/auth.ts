@@ -107,7 +107,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The results of a key's test, as in JSON, with their texts in tables. `unclear`: the reply shows no result. */
+/** The results of a key's test, as in JSON, with their texts in tables. `unclear` if the reply shows no result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

@@ -1,4 +1,4 @@
-/** Maps converted lines to records. Converts a record again to locate a value of it. */
+/** Maps converted lines to records. Converts a record again to locate one of its values. */
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
@@ -56,7 +56,7 @@ export const toSourceRecord = (value: Value, { member }: input.RawRecord, at: Ro
   return { value, file: file.name, position, member };
 };
 
-/** Converts a record. An error of the whole record becomes a rollout without a part. */
+/** Converts a record. If this fails, the record becomes one rollout with the error. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
     return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
@@ -93,7 +93,7 @@ export const createOrigin = (converted: ConvertedInput): input.Origin => {
   };
 };
 
-/** Lists records. The number of the group, and that of the trajectory in the group, start at 1. */
+/** Lists records, with the numbers of the group and of the trajectory in the group, from 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
@@ -123,7 +123,7 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
   return { raw, value, rollout: rollouts?.[written?.position ?? 0] };
 };
 
-/** Returns the records (or parts) of a group, and the documents next to them. Each is on one line, and occurs once. */
+/** Returns the records (or parts) of a group, and the documents next to them, each once and on one line. */
 const readRecords = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[]) => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const records: input.OriginRecord[] = [];

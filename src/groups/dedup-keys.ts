@@ -1,16 +1,16 @@
-/** Assigns dedup keys: the digest of a group, hashed with the number of equal groups before the group, if any. */
+/** Assigns dedup keys: the digest of a group or, for a repeated group, a hash of digest and repetition number. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** Stores dedup keys by group number. Equal groups are interchangeable. */
+/** Stores dedup keys by group number. Keys of equal groups are interchangeable. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests the digests of the known groups, in order, which the keys overwrite */
+  /** @param digests the digests of the known groups, in order; the keys overwrite them */
   constructor(digests = new Digests()) {
     this.#keys = digests;
   }

@@ -30,7 +30,7 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
 
 type Locate = (path: Path) => ProblemLocation;
 
-/** Opens a locator of values in a part, which reads the part once. A composed part is located later, in its records. */
+/** Opens a locator of values. It reads the part once, and only if the part was not composed from records. */
 export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;

@@ -53,7 +53,7 @@ export const inputUnreadable = (file: string, code: string, details: FailureDeta
     ...details,
   });
 
-/** The failure to store standard input, or decompressed or downloaded data, in a folder. */
+/** The failure to store standard input, decompressed data or downloaded data in a folder. */
 export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}) =>
   new Failure("storage", "spool-failed", `cannot write temporary data to ${folder}: ${describeSystemCode(code)}`, {
     hint: `set TMPDIR to a folder ${/^E(?:NOSPC|DQUOT|FBIG)$/.test(code) ? "with more space" : "that you can write to"}, or read an uncompressed local file in rollcall's format`,
@@ -96,7 +96,7 @@ export interface RemoteLocation {
   /** The variable or file with the credential; undefined without a credential. */
   readonly credentialSource: string | undefined;
   readonly url: URL;
-  /** The credential, which only the origin of `url` gets. */
+  /** The credential; only for the origin of `url`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 

@@ -22,7 +22,7 @@ export const openTail = async (path: string, name: string) => {
   let position = 0;
   /** Checksums of the segments before `position`. */
   const checksums: number[] = [];
-  /** Index of the third segment of the last comparison, which rotates through all segments. */
+  /** Index of the segment that was last compared in turn. */
   let lastCompared = 0;
   /** The file's size and times at the last comparison. */
   let comparedFacts = "";
@@ -57,7 +57,7 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // After `wasRewritten`, `touched` needs no comparison. The file reads as empty, so each read of its lines fails.
+    // A rewritten file reads as empty, so each read of its lines fails, and `touched` needs no comparison.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   /** Adds the next lines, which the caller has read, to the taken lines. */

@@ -1,4 +1,4 @@
-/** Decompresses zstd in memory, with Node's decoder or, in older Node, with fzstd, which takes twice as long. */
+/** Decompresses zstd in memory with Node's decoder. Older Node needs fzstd, which takes twice as long. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // The types of the oldest supported Node lack this function, which needs a maximum above 0.
+  // The types of the oldest supported Node lack this function. It needs a maximum above 0.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

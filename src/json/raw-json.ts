@@ -200,7 +200,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]): string => `[${elements.join(",")}]`;
 
-/** Returns the spellings of a text in JSON: plain, with non-ASCII escaped, and both in a string that contains JSON. */
+/** Returns a text's spellings in JSON: plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

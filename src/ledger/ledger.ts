@@ -57,7 +57,7 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
-  // `recovers` makes requests in flight of dead runs unknown.
+  // `recovers` marks requests that dead runs had in flight as unknown.
   options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { readonly recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
@@ -83,7 +83,7 @@ export const openLedger = async (
     created,
     isShared: database.isShared,
     isIntact: database.isFileInPlace,
-    /** Returns the database's time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
+    /** Returns the database's time in ms since 1970; undefined for a file, because its runs have one clock. */
     now,
     ...writer,
     countRequests: async () => ({
@@ -124,7 +124,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests before claims. A request that a run retries meanwhile is then gone, or it keeps its claims.
+      // Deletes requests first. A request that a run retries meanwhile is deleted, or it keeps its claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

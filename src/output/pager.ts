@@ -8,7 +8,7 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
 type OnMissing = (command: string) => void;
 
-/** Returns false if the reader left early. */
+/** Returns false if the pager or terminal closed before the end. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput) => {
   const taken: string[] = [];
   let isLong = false;

@@ -29,16 +29,16 @@ export const printReport = async (screen: Screen, report: Report) => {
   const text = safe.verbatim(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
-  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, names: reportFile }, screen.host);
+  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
 };
 
-/** Formats the last line of a report file, with which a later run detects changes. */
+/** Formats the last line of a report file. It lets a later run detect changes. */
 const formatChecksum = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-const reportFile = { title: "the report to ", otherFile: "choose another file with --report" };
+const reportFile = { title: "the report to ", otherFileHint: "choose another file with --report" };
 
 /**
  * Refuses to replace a regular file, unless the file is empty or a report that nobody has changed.

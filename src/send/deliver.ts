@@ -115,10 +115,10 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
     await body.write(piece);
 };
 
-/** The longest wait before the next query for groups that other runs have. */
+/** The longest pause before the next query for groups that other runs claim. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs. Waits for other runs that have groups of the jobs, and then sends the groups they did not send. */
+/** Sends all jobs. Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -140,7 +140,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
-      // If other runs have fewer of the groups than before, the wait starts again.
+      // Progress of the other runs restarts the wait.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     }
   } catch (thrown) {

@@ -34,7 +34,7 @@ export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
 
 type ErrorFormat = (refusal: Refusal) => unknown;
 
-/** Errors of interface 7 have items in `detail`. Assumed: without items, `detail` is a sentence. */
+/** Validation errors (interface 7) have items in `detail`. Assumed: without items, `detail` is a sentence. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
   detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
 });
@@ -90,7 +90,7 @@ const maxParsedValues = 2 ** 22;
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
-  // Each value needs a byte, so fewer bytes need no count.
+  // Each value needs a byte, so a short value needs no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }

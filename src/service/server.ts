@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep idle connections, so the server closes no connection that a client just reuses.
+  // Longer than clients keep idle connections, so that clients close idle connections first.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };

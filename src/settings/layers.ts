@@ -97,7 +97,7 @@ export const findLayers = (sources: SettingsSources) => {
     saved: saved ?? {},
     defaults,
     profile,
-    /** True if the command line names the profile, whose URLs and credentials then override the environment. */
+    /** True if the command line names the profile. Then its URLs and credentials override the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
@@ -147,7 +147,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // If a derived default is invalid, so is the setting that it derives from. The failure names that setting.
+  // The failure names the setting that an invalid default derives from.
   if (source === "default" && derivedFrom !== undefined) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

@@ -62,7 +62,7 @@ export const keyCheckMaxWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
-/** Returns the origin that requests of a use go to; undefined if no URL is set. @throws Failure `setting-invalid` */
+/** Returns the origin for requests of a use; undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
   const { host } = credentials.useTargets[use];
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;

@@ -100,7 +100,7 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-/** Finds the first trajectory with a text, and the characters around the text; null if there is none. */
+/** Finds the first trajectory with a text, and the characters around the text; null without a match. */
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
@@ -116,7 +116,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** Decodes a part of a JSON string, which may begin or end within an escape, to one line. */
+/** Decodes a part of a JSON string to one line. The part may begin or end within an escape. */
 const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

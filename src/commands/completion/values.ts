@@ -39,7 +39,7 @@ const savedOrUsual =
     ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
   ];
 
-/** Suggests the names that a comma-separated list does not have yet, each after the typed list. */
+/** Suggests the names that a typed comma-separated list lacks. Each suggestion starts with the list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));

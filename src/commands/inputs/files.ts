@@ -8,7 +8,7 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { InputOptions, ReportRequest } from "./options.ts";
 
-/** Prevents overwritten files and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
+/** Refuses to overwrite files, and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },

@@ -84,7 +84,7 @@ const readSelected = async (
 export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Closes a dataset at the end of the run. If the run fails, its problems get excerpts of the sources. */
+/** Closes a dataset at the end of the run. The problems of a failed run get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);

@@ -5,7 +5,7 @@ const maxExactValues = 512;
 /** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-/** Starts a sketch. -0 is a double for V8, which recompiles functions if a field changes from integer to double. */
+/** Starts a sketch. Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
 export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
@@ -59,7 +59,7 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range of rounded values; 0 for exact values. A range contains no multiple of it. */
+/** Returns the width of the widest range; 0 for exact values. Multiples of this width divide no range. */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 

@@ -28,7 +28,7 @@ export class Column {
     return false;
   }
 
-  /** Returns the default after the end. */
+  /** Returns the default for positions after the end. */
   at(position: number): number {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
@@ -86,7 +86,7 @@ export const countWhile = (count: number, holds: (position: number) => boolean):
   return low;
 };
 
-/** The size of a digest, which is half a SHA-256 and distinguishes a million parts. */
+/** The size of a digest (half a SHA-256), enough for a million different parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 

@@ -22,7 +22,7 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** The number of trajectories to keep in a group: those with the highest rewards. */
+  /** The number of trajectories to keep in a group, highest rewards first. */
   readonly best?: number | undefined;
   /** The number of groups to draw at random, with `seed`. */
   readonly sample?: number | undefined;
@@ -147,7 +147,7 @@ const openTextSearch = (dataset: IndexedGroups, text: string): ((partIndex: numb
   };
 };
 
-/** Fields of a trajectory in expressions, with their values if they are absent. */
+/** Default values of a trajectory's fields in expressions. */
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
   ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
@@ -172,13 +172,13 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 /** Matches expressions that need a time limit: regular expressions and nested loops. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** Time limit for a group, to which each trajectory adds a millisecond. */
+/** Time limit for a group, plus 1 ms for each trajectory. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Time limit of the first try, which Ctrl-C cannot end, because handling Ctrl-C costs 90 µs. */
+/** Time limit of the first try. Ctrl-C cannot end this try, because handling Ctrl-C costs 90 µs. */
 const firstLimitMs = 50;
 
 /** Runs a repeatable function; returns false after the time limit, even in a regular expression. Costs 70 µs. */
@@ -232,7 +232,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
   // A choice counts as its message.
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
-  // Copies in a loop, because V8 copies a spread 20 times slower if a number follows.
+  // Copies in a loop, because V8's spread can be 20 times slower.
   const variables: Record<string, unknown> = { reward, messages, trajectory, group };
   for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
   return variables;

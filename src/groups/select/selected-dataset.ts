@@ -1,4 +1,4 @@
-/** Builds the dataset of a selection, whose lines are composed from parts of the inputs. */
+/** Builds the dataset of a selection, and composes its lines from parts of the inputs. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";

@@ -24,9 +24,9 @@ const slotBits: u32 = 13;
 /** Eight bytes for each id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The use of a key whose values have one node each. Their members and elements have no nodes. */
+/** The use of a key whose values get one node each, without nodes for members and elements. */
 export const leafUse: u32 = 1;
-/** The use of a key whose string value is part of the object's shape. Other strings have no shape. */
+/** The use of a key whose registered texts are part of the object's shape. An object with another text has none. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
@@ -64,7 +64,7 @@ export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** Returns the id of a key, which gets an id if needed; 0 if the key is too long or space is full. */
+/** Returns the id of a key, or learns the key; 0 if the key is too long or space is full. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;

@@ -17,7 +17,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
-  /** After a signal, the wait for another run is at most as long as the wait for a reply. */
+  /** After a signal, rollcall waits for the ledger at most as long as for a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
   /** Complete groups that are not sent, or whose outcome in another run is unknown, in order. */
@@ -97,7 +97,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
         if (groups.isValid(group)) reportProblems(group);
-        // A problem can make the group invalid.
+        // A reported problem can make the group invalid.
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await finalizeGroup(dataset, group);

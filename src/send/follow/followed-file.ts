@@ -33,7 +33,7 @@ export interface FollowedFile {
   readonly scan: Scan;
   /** Monotonic milliseconds at which lines were read, or at which the move of the file was found. */
   changedAt: number;
-  /** True after another file got the name, and this file was quiet or had its last poll. Its groups are complete. */
+  /** True if another file has the name, and this file should not grow anymore. Its groups are complete. */
   isFinished: boolean;
   /** True if the groups cannot be read again, because the file was rewritten. */
   isRewritten: boolean;
@@ -144,7 +144,7 @@ export const openFollowedFiles = (
         }
         await tail.skip(end);
       } catch (thrown) {
-        // The next poll finds the reason.
+        // The next poll finds why the file shrank.
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },

@@ -92,17 +92,14 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /**
-   * After the key j or k turned a page: the new page and the direction. Undefined again when a row of this page has the
-   * focus.
-   */
+  /** The new page and the direction after the key j or k turned the page, until a row of the page has the focus. */
   const turned = useRef<{ readonly page: number; readonly by: 1 | -1 } | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
   /**
-   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes. As the
-   * `key` of the table, a new number makes new elements of the rows.
+   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes. It is
+   * the `key` of the table, so a new number makes new row elements.
    */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
