@@ -211,7 +211,7 @@ const describeCredential = async (settings: config.Settings, use: CredentialUse)
 
 export const auth = command({
   words: "auth",
-  about: "save, delete and show the keys of a profile",
+  about: "save and delete the keys of a profile, and show their state",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
   subcommands: [login, logOut, status],
 });
