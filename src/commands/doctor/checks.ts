@@ -115,7 +115,7 @@ const checkCredential = async (
     const { state: answer, failure } = await testCredential(context, settings, [use]);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
     if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
-    if (failure.code === "unavailable") return untried("the service is unreachable");
+    if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(check, failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (answer === "refused" || isPage) return found;
