@@ -216,10 +216,11 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-export const callPathMissing = ({ at, near, there }: MissingStep, ids: readonly string[], requested: number) => {
+export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly string[], requested: number) => {
   const has = ids.length === 1 ? "has" : "have";
-  const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
-  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
+  const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
+  const reason = found === undefined ? "" : ` (${first}${found})`;
+  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
   const isNested = /[.[]/.test(at);
   const hint = isNested
     ? "omit --path to see the whole call"
