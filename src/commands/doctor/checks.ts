@@ -168,8 +168,12 @@ const checkUrl = async (
       const message = `${address} answers with a web page, not with JSON`;
       return error(check, "refused", message, fix, facts);
     }
-    const through = proxy === null ? "" : ` (through the proxy ${proxy})`;
-    const message = `${address} answers with status ${status}${through}`;
+    const through = proxy === null ? "" : ` through the proxy ${proxy}`;
+    // A proxy answers 407 without asking the service.
+    const message =
+      status < 500 && status !== 407
+        ? `${address} is reachable${through} (status ${status})`
+        : `${address} answers${through} with status ${status}`;
     if (status < 500) return ok(check, message, facts);
     return warning(check, message, "rerun later, or ask the operator of the service", facts);
   } catch (thrown) {
