@@ -3,12 +3,17 @@ import { wrongValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
+import { formatList } from "../sentences.ts";
 
 /** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `near` is a similar path. `there` has the keys, indexes or kind of the parent. */
-export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
+/** `at` ends with the missing step. `near` is a similar path. `found` describes the parent. */
+export interface MissingStep extends Readonly<Record<"near" | "found", string | undefined>> {
+  readonly kind: "missing";
+  readonly at: string;
+}
+
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
 const stepPattern =
@@ -33,32 +38,32 @@ export const parsePath = (text: string, option: string): CallPath => {
 export const findPath = (call: RawJson, path: CallPath): PathResult => {
   let value = call;
   for (const [depth, next] of path.entries()) {
-    const missing = (there: readonly string[], near?: string): PathResult => ({
+    const parent = depth === 0 ? "the call" : formatPath(path.slice(0, depth));
+    const missing = (found: string | undefined, near?: string): PathResult => ({
       kind: "missing",
       at: formatPath(path.slice(0, depth + 1)),
       near: near === undefined ? undefined : formatPath([...path.slice(0, depth), near, ...path.slice(depth + 1)]),
-      there,
+      found,
     });
-    if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
+    if (value.kind !== (typeof next === "number" ? "list" : "object"))
+      return missing(`${parent} is ${describeKind(value)}`);
     const child = typeof next === "number" ? value.items.at(next) : findMember(value, next);
-    if (child === undefined && typeof next === "number") return missing([describeIndexes(value.items.length)]);
+    if (child === undefined && typeof next === "number") {
+      const last = value.items.length - 1;
+      return missing(last < 0 ? `${parent} is an empty list` : `found: [0]${last === 0 ? "" : ` to [${last}]`}`);
+    }
     if (child === undefined) {
       const keys = [...new Set(value.members.map(({ key }) => key))];
-      return missing(keys, findNearest(String(next), keys));
+      return missing(keys.length === 0 ? undefined : `found: ${formatList(keys)}`, findNearest(String(next), keys));
     }
     value = child;
   }
   return { kind: "found", value };
 };
 
-const describeIndexes = (count: number) => {
-  if (count === 0) return "an empty list";
-  return count === 1 ? "[0]" : `[0] to [${count - 1}]`;
-};
-
 const describeKind = ({ kind, text }: RawJson) => {
   if (kind === "word") return text === "null" ? text : "a boolean";
-  return kind === "object" ? "an object" : `a ${kind}`;
+  return kind === "object" ? "an object" : `a ${kind === "text" ? "string" : kind}`;
 };
 
 export const formatPath = (path: CallPath) =>

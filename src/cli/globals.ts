@@ -8,7 +8,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project for `call read` and `models`; not needed for `log`", "team/project"),
+    project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL for `rollcall models`", "url"),
     "log-base-url": text("URL for `rollcall log` (default: the base URL)", "url"),

@@ -48,7 +48,7 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
 
 const formatSaid = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
+const formatAttempt = (tries: number): string => (tries > 1 ? ` on attempt ${tries}` : "");
 
 /** True if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
@@ -98,7 +98,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
     return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
-  const text = `the service answered ${status}${formatTries(tries)}${formatSaid(message)}`;
+  const text = `the service answered ${status}${formatAttempt(tries)}${formatSaid(message)}`;
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
@@ -121,7 +121,9 @@ const credentialRefused = (
   const usesProject = endpoint.projectHeader || endpoint.use === "calls";
   const projectText = project === undefined ? " for a request without a project" : ` for the project ${project}`;
   const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
-  const checked = usesProject ? `the key and the project${unclear}` : "the key";
+  const checked = usesProject && project !== undefined ? `the key and the project${unclear}` : "the key";
+  const projectAdvice =
+    usesProject && project === undefined ? ". If the service needs a project, pass --project <team/project>" : "";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
   const keyAdvice =
@@ -130,7 +132,7 @@ const credentialRefused = (
       : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset ${variable} to use a saved key`;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   const text = `the service refused ${key}${usesProject ? projectText : ""} ${statusText}`;
-  const hint = `check ${checked}, or ${keyAdvice}`;
+  const hint = `check ${checked}, or ${keyAdvice}${projectAdvice}`;
   return new Failure("auth", "credential-refused", text, { ...details, hint });
 };
 
@@ -146,7 +148,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
     const text = `the service does not accept requests compressed with ${encoding} (${status})${formatSaid(http?.said)}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
-  const text = `the service refused the request (${status})`;
+  const text = `${status === 407 ? "a proxy" : "the service"} refused the request (${status})`;
   if (first === undefined) return refused(text + formatSaid(http?.said), refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
@@ -173,7 +175,7 @@ export const invalidReply = (
     html: `expected JSON from ${url}, found an HTML page${title}`,
     text: `expected JSON from ${url}, found text${title}`,
     empty: `expected JSON from ${url}, found an empty reply`,
-    json: `unexpected JSON from ${url}${invalidPath ? `: invalid value of ${invalidPath}` : ""}`,
+    json: `unexpected JSON from ${url}${invalidPath ? `: \`${invalidPath}\` is missing or invalid` : ""}`,
   }[kind];
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
@@ -231,7 +233,7 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
   const firstStep = urlHint === undefined ? `check ${settingText}${variables}, or` : `${urlHint}; otherwise`;
   const hint = fix ?? `${firstStep} rerun the same command when the service is up`;
-  const text = `${event}: ${reason}${formatTries(tries)}`;
+  const text = `${event}${formatAttempt(tries)}: ${reason}`;
   const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
 };

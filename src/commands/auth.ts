@@ -72,7 +72,11 @@ const testKey = async (context: Context, started: config.StartedLogin, isSaved: 
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
     const ways = otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
-    const hint = `check the key, the URL and the project${ways}. To save the key untested, pass --no-check`;
+    const checks =
+      settings.get("project") === undefined
+        ? "the key and the URL, and pass --project <team/project> if the service needs a project"
+        : "the key, the URL and the project";
+    const hint = `check ${checks}${ways}. To save the key untested, pass --no-check`;
     const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
@@ -95,9 +99,9 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
 
 const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
-/** @param setting the setting that probably has a wrong URL; undefined if the service is unreachable */
+/** @param setting the setting that probably has a wrong URL; undefined if the service is unavailable */
 export const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
-  const why = setting === undefined ? "is unreachable" : "does not answer like a training service";
+  const why = setting === undefined ? "is unavailable" : "does not answer like a training service";
   const first = setting === undefined ? "later, " : `check ${setting}, then `;
   return untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(profile)}\``);
 };
@@ -148,7 +152,8 @@ const logOut = command({
   run: async (context, { for: only }) => {
     const { screen } = context;
     const { profile, removed, left } = await config.logout(context, { only });
-    const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
+    const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
+    const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0)
       screen.notice(`${left.join(", ")} ${left.length === 1 ? "is" : "are"} still set in the environment`);
@@ -211,7 +216,7 @@ const describeCredential = async (settings: config.Settings, use: CredentialUse)
 
 export const auth = command({
   words: "auth",
-  about: "save, delete and show the keys of a profile",
+  about: "save and delete the keys of a profile, and show their state",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
   subcommands: [login, logOut, status],
 });

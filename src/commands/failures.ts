@@ -40,7 +40,7 @@ const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDiff
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
-    return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send these groups";
+    return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0)
@@ -54,9 +54,13 @@ export const resolutionMissing = () =>
   });
 
 /** @param unresolvable `state` is undefined if no request has the id */
-export const noSuchRequest = (unresolvable: readonly (readonly [id: string, state: string | undefined])[]) => {
+export const noSuchRequest = (
+  unresolvable: readonly (readonly [id: string, state: string | undefined])[],
+  { allDestinations }: { allDestinations: boolean },
+) => {
+  const searched = allDestinations ? "" : " for the selected service and account";
   const reasons = unresolvable.map(([id, state]) =>
-    state ? `the outcome of ${id} is known (${state})` : `this destination has no request ${id}`,
+    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`,
   );
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
@@ -216,10 +220,11 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-export const callPathMissing = ({ at, near, there }: MissingStep, ids: readonly string[], requested: number) => {
+export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly string[], requested: number) => {
   const has = ids.length === 1 ? "has" : "have";
-  const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
-  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
+  const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
+  const reason = found === undefined ? "" : ` (${first}${found})`;
+  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
   const isNested = /[.[]/.test(at);
   const hint = isNested
     ? "omit --path to see the whole call"

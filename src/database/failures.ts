@@ -86,7 +86,7 @@ type InvalidUrl = { path: string | undefined; title: string; wanted: string; fau
 
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
-  const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (with %2F instead of /)`;
+  const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;
   const hint = `use ${wanted}. Set the password in ${password}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });

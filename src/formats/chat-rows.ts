@@ -36,7 +36,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows of one step with the same group_id (or prompt_id, …), or with the same prompt if they have no id${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
+    group: `rows of one step with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
     reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },

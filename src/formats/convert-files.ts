@@ -122,7 +122,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       const { label, line } = member.file.records.locate(member.record);
       const location = { file: name, line: position + 1, path: [] };
       const { keys, path = "" } = member.unknown ?? {};
-      const place = `${label}:${line}${path === "" ? "" : ` (${path})`}`;
+      const place = `the record at ${label}:${line}${path === "" ? "" : ` (${path})`}`;
       problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
     }
   };

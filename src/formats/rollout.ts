@@ -103,7 +103,9 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
       return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
     const noId = "the record has no id for --rewards (add an id to the record)";
-    throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
+    const fix = "add the reward of this record to the file of --rewards";
+    const noReward = `--rewards has no reward for ${names.join(" or ")} (${fix})`;
+    throw new ConversionError(names.length > 0 ? noReward : noId, record);
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);

@@ -117,13 +117,13 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
-  const answer = `the server of ${name} answered ${status}`;
+  const answer = `${status === 407 ? "a proxy for" : "the server of"} ${name} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
     const hint =
       retryAfterMs === undefined
         ? "try again later, or allow longer retries with --max-wait"
         : `try again in ${Math.round(retryAfterMs / 1000)} s, as the server asks, or increase --max-wait`;
-    const message = `${answer}${tries > 1 ? `, ${tries} times` : ""}${suffix}`;
+    const message = `${answer}${tries > 1 ? ` on attempt ${tries}` : ""}${suffix}`;
     return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
   return remoteUnexpectedStatus(`${answer}${suffix}`, details);

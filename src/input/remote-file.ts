@@ -17,7 +17,7 @@ export const requestFile = async (location: RemoteLocation, context: RemoteConte
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
   const said = await readErrorMessage(reply);
-  if (reply.status === 404 || reply.status === 410) throw new UnusableInput("remote-not-found", { said });
+  if ([404, 410].includes(reply.status)) throw new UnusableInput("remote-not-found", { said, url: location.name });
   throw remoteFailure(location, reply, said);
 };
 

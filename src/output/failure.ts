@@ -162,7 +162,7 @@ const formatOtherProblems = ({ file, others }: Problem) => {
   let lastName = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
   const lead = lastName === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
   const positions = others.positions.map((position) => {
-    const [, name = "", lineAndColumn = ""] = /^(.*?)((?::\d+){0,2})$/s.exec(position) ?? [];
+    const [, name = "", lineAndColumn = ""] = /^(.*?)((?:(?::\d+){1,2}(?: \(.*\))?)?)$/s.exec(position) ?? [];
     const isRepeated = lineAndColumn !== "" && name === lastName;
     lastName = name;
     return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;

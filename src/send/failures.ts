@@ -77,7 +77,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
   const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
-  const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not sent: ${stop.message}`;
+  const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
@@ -126,7 +126,7 @@ const toCheckServiceHint = (
   const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
   const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
-  return `check whether the service has these groups. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
+  return `check whether the service has the groups with an unknown outcome. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -145,8 +145,8 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
       ? `${toCheckServiceHint(facts, { id: facts.areMoreUnknown ? undefined : facts.id })}${orRest}`
-      : "check the service before you send these groups again, because it may have them";
-  const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
+      : "check the service before you send the groups with an unknown outcome again, because it may have them";
+  const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not logged`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
 };
 
@@ -163,7 +163,7 @@ export const logUnrecorded = (facts: UnrecordedFacts, details: FailureDetails): 
   const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the remaining groups`;
   const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
   const [reason] = unrecorded.map(({ failure }) => failure.message);
-  const counts = `groups: ${unknown} unknown, ${logged} logged, ${notSent} not sent`;
+  const counts = `groups: ${unknown} unknown, ${logged} logged, ${notSent} not logged`;
   const message = `the service answered ${answers}, but the ledger could not record this: ${reason}; ${counts}`;
   const hint = `make the ledger writable again, such as by freeing disk space. Then run ${commands}${notSent > 0 ? rerun : ""}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });

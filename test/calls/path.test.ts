@@ -56,14 +56,14 @@ describe("a path into a call", () => {
       '{"output":{"choices":[1],"id":"x"}}',
       "output.choises",
       "output.choices[0]",
-      ["choices", "id"],
+      "found: choices, id",
     ],
-    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, ["[0]"]],
-    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
-    ["id.x", '{"id":"x"}', "id.x", undefined, ["a text"]],
-    ["id[0]", '{"id":null}', "id[0]", undefined, ["null"]],
-  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, there) => {
-    expect(at(json, path)).toEqual({ kind: "missing", at: where, near, there });
+    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, "found: [0]"],
+    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, "found: [0]"],
+    ["id.x", '{"id":"x"}', "id.x", undefined, "id is a string"],
+    ["id[0]", '{"id":null}', "id[0]", undefined, "id is null"],
+  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
+    expect(at(json, path)).toEqual({ kind: "missing", at: where, near, found });
   });
 
   it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {

@@ -87,7 +87,7 @@ describe("the notice about a retry", () => {
       onRetry: (...notice) => notices.push(notice),
     });
     await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
-    expect(notices).toEqual([["the service answered 503, 3 times", { attempt: 4, waitMs: 1000, leftMs: 58_250 }]]);
+    expect(notices).toEqual([["the service answered 503 on attempt 3", { attempt: 4, waitMs: 1000, leftMs: 58_250 }]]);
   });
 
   it("appears for a long wait after a short wait for the same reason", async () => {

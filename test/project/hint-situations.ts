@@ -63,7 +63,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "login-refused": {
     fails: "echo wrong | rollcall auth login --with-token --inference-base-url $URL",
     helps: [
-      ["echo wrong | rollcall auth login --with-token --inference-base-url $URL --no-check", "rollcall auth status"],
+      ["echo bad | rollcall auth login --with-token --base-url $URL --no-check", "rollcall auth status --project a/b"],
     ],
   },
   "credential-missing": {
@@ -77,7 +77,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     before:
       "echo wrong-key-1234 | rollcall auth login --with-token --no-check --for inference --inference-base-url $URL",
     fails: "rollcall models --inference-base-url $URL",
-    helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"]],
+    helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models --project a/b"]],
   },
   "credential-wrong-origin": {
     before: "rollcall auth login --with-token --inference-base-url $URL < key",

@@ -240,7 +240,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect([code, error?.cause, error?.hint]).toEqual([7, "storage", hint]);
     expect(error?.problems).toMatchObject([{ file, line: 2, rule: "wrong-type" }]);
     expect(error?.message).toBe(
-      `1 group logged, 1 rejected, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
+      `1 group logged, 1 rejected, 0 not logged: cannot write ${place.path("folder/r")}: it does not exist`,
     );
   });
 

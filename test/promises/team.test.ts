@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       // Before the kill, so that the lease is renewed, however slow the machine is.
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
-      expect(early.error?.message).toContain("1 not sent: another run with the same model and split still uses");
+      expect(early.error?.message).toContain("1 not logged: another run with the same model and split still uses");
       const lease = " \\(if that run was killed, the ledger is free in [12]?\\d s\\)";
       const waitNotice = `^note: waiting for another run that logs to the same model and split${lease}`;
       expect(early.error?.message).toMatch(new RegExp(lease));

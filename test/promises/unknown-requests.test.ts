@@ -161,7 +161,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     expect((await place.run(["ledger", "verify", file])).stderr).toContain(
-      "run that `rollcall log` command again to send these groups",
+      "run that `rollcall log` command again to send the missing groups",
     );
   });
 

@@ -48,9 +48,8 @@ const syntaxFaults: Readonly<
   comma: [
     ({ character, before }) => {
       if (character !== "," && before === ",") return `missing value between a comma and \`${character}\``;
-      return character !== "," && before === undefined
-        ? `\`${character}\` without an opening bracket`
-        : `missing value before \`${character}\``;
+      if (character !== "," && before === undefined) return `\`${character}\` without an opening bracket`;
+      return `missing ${character === "}" && before === "[" ? "`]`" : "value"} before \`${character}\``;
     },
     "remove the extra comma",
   ],
@@ -69,10 +68,13 @@ export const fileRules = {
     advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
     example: problemExample(undefined, "step.jsonl"),
   }),
-  "remote-not-found": errorOfInput<{ said: string | undefined }>({
+  "remote-not-found": errorOfInput<{ said: string | undefined; url: string }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
-    advice: "check the spelling of the URL, and end the URL of a folder with /",
-    example: problemExample({ said: undefined }, "https://data.example/step.jsonl"),
+    advice: ({ url }) =>
+      /^https?:/i.test(url)
+        ? "check the spelling of the URL (rollcall cannot list the files in a folder of a web server)"
+        : `check the spelling of the URL${url.endsWith("/") ? "" : ", and end the URL of a folder with /"}`,
+    example: problemExample({ said: undefined, url: "https:" }, "https://data.example/step.jsonl"),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>
@@ -234,10 +236,9 @@ export const fileRules = {
       if (fault === "word" && before === "{") return "write keys in double quotes";
       if (fault === "word" && before === undefined)
         return "remove this text. Each line must be a group or a trajectory in JSON";
+      if (fault === "comma" && before === ":") return "write the value after the colon, or remove the key";
       if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
-      return before === undefined
-        ? `remove the \`${character}\`, or write the opening bracket`
-        : "write the value, or remove the comma or colon before it";
+      return before === "[" ? "close the array with `]`" : `remove the \`${character}\`, or write the opening bracket`;
     },
     example: '{"messages_and_choices":[,],"reward":1}',
   }),

@@ -38,7 +38,7 @@ export const inputRules = {
     example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
-    message: ({ format }) => `files of ${format} lack some tokens or turns`,
+    message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
     advice: "pass --lossy to convert the files although tokens or turns are missing",
     why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
@@ -53,7 +53,7 @@ export const inputRules = {
   "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
     message: ({ place, isJson }) =>
       isJson === true
-        ? `the group of ${place} is unknown and may be this group`
+        ? `${place} has an unknown group and may belong to this group`
         : `${place} is unreadable and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
@@ -119,7 +119,7 @@ export const inputRules = {
       `the group does not fit into a request of ${limit} bytes, so it gets its own request of ${bytes} bytes`,
     advice: ({ tooLarge }) =>
       tooLarge === true
-        ? "make the group smaller, or raise the limit of the service, which refused another request as too large (413)"
+        ? "make the group smaller, or raise the limit of the service, which refused an earlier request as too large (413)"
         : "raise --max-request-size, or make the group smaller",
     why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
     example: problemExample({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
@@ -203,10 +203,10 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before from a file with another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "ignore this warning if you moved the file, or pass --batch <name> to log the groups again for another step",
-    why: "Groups were logged before from a file with another name, so rollcall does not log them again.",
+      "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
+    why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({

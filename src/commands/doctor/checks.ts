@@ -115,7 +115,7 @@ const checkCredential = async (
     const { state: answer, failure } = await testCredential(context, settings, [use]);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
     if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
-    if (failure.code === "unavailable") return untried("the service is unreachable");
+    if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(check, failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (answer === "refused" || isPage) return found;
@@ -168,8 +168,12 @@ const checkUrl = async (
       const message = `${address} answers with a web page, not with JSON`;
       return error(check, "refused", message, fix, facts);
     }
-    const through = proxy === null ? "" : ` (through the proxy ${proxy})`;
-    const message = `${address} answers with status ${status}${through}`;
+    const through = proxy === null ? "" : ` through the proxy ${proxy}`;
+    // A proxy answers 407 without asking the service.
+    const message =
+      status < 500 && status !== 407
+        ? `${address} is reachable${through} (status ${status})`
+        : `${address} answers${through} with status ${status}`;
     if (status < 500) return ok(check, message, facts);
     return warning(check, message, "rerun later, or ask the operator of the service", facts);
   } catch (thrown) {

@@ -109,13 +109,20 @@ const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => 
 
 const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   const named = problems.slice(0, maxPositions);
+  const fieldOf = ({ path = [] }: Problem) => path.join(".");
   const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
   const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
-  return named.flatMap((problem) => {
+  const positions = named.flatMap((problem) => {
     const { file, line, column } = problem;
     if (line === undefined) return file ?? [];
-    return isLineShared && column !== undefined ? `${lineOf(problem)}:${column}` : lineOf(problem);
+    const position = lineOf(problem);
+    if (!isLineShared || column !== undefined) return isLineShared ? `${position}:${column}` : position;
+    // Values of one converted record have the same line, so their paths distinguish them.
+    const field = fieldOf(problem);
+    if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
+    return field === "" ? position : `${position} (${field})`;
   });
+  return [...new Set(positions)];
 };
 
 /** Bytes to read before and after a position. Terminals are narrower, and most secrets are shorter. */

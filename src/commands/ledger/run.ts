@@ -8,7 +8,7 @@ import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { describeSystemCode, pluralize } from "../../sentences.ts";
+import { describeSystemCode, pluralize, toOptionName } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
@@ -47,7 +47,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     const state = states.get(id);
     return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
   });
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable);
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, typed);
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -115,19 +115,24 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
-  const { limit, since, until, allDestinations } = typed;
+  const { limit, model, split, batch, since, until, allDestinations } = typed;
   const now = context.host.now();
   if (since !== undefined && until !== undefined && since(now) >= until(now))
     throw contradiction("--since", "--until", "--until is not after --since");
-  const { readEntries, filter } = await openLedger(context, typed, { toRead: true });
+  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
-  const none = `the ledger has no calls${allDestinations ? "" : " of this destination"}`;
-  if (calls.length === 0)
-    context.screen.notice((since ?? until) === undefined ? none : "no calls were logged in this period");
+  if (ledger !== undefined && calls.length === 0) {
+    const filters = Object.entries({ model, split, batch, since, until })
+      .flatMap(([name, value]) => (value === undefined ? [] : [toOptionName(name)]))
+      .join(" and ");
+    const searched = coversAllDestinations ? "" : " for the selected service and account";
+    const none = filters === "" ? `the ledger has no calls${searched}` : `no calls${searched} match ${filters}`;
+    context.screen.notice(`${none}${coversAllDestinations ? "" : "; show all with --all-destinations"}`);
+  }
   const document = { calls: calls.slice(0, limit) };
   await printObjects(context.screen, document, {
     member: "calls",
@@ -230,6 +235,7 @@ const openLedger = async (
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   return {
     ledger,
+    coversAllDestinations,
     filter: { ...filter, matchesScope },
     otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
     readEntries: async (selection: ledgers.EntryFilter) => {

@@ -94,7 +94,9 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
-  const texts = outcomes.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`);
+  // `not_sent` includes groups of requests that the service refused.
+  const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
+  const texts = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`);
   return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
 };
 

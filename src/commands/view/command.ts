@@ -1,8 +1,8 @@
 /** `rollcall view`: shows rollouts in a browser. */
-import { command, flag, port, type Values } from "../../cli/index.ts";
-import { formatOptions, groupByOption, outputFile, rolloutFiles, selectionOptions } from "../inputs/options.ts";
+import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
+import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 
-const args = { file: rolloutFiles };
+const args = { file: repeated("files, folders or URLs of rollouts; stdin if -, or if omitted without --local") };
 const options = {
   "group-by": groupByOption,
   port: port("0"),

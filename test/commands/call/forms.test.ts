@@ -14,7 +14,7 @@ describe("rollcall call read --path", () => {
   });
 
   it.each([
-    ["the missing step if all calls lack it", ["b", "d"], "2 of 2 calls have no output.choices: b, d (found: x)"],
+    ["the missing step if all calls lack it", ["b", "d"], "2 of 2 calls have no output.choices: b, d (in b, found: x)"],
     [
       "the whole path if calls lack different steps",
       ["a", "b", "d"],

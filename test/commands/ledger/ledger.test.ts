@@ -187,7 +187,7 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
       expect([harm, ran.code, ran.error?.message]).toEqual([
         harm,
         11,
-        expect.stringContaining("was deleted or replaced during the run: 1 group logged, 2 not sent"),
+        expect.stringContaining("was deleted or replaced during the run: 1 group logged, 2 not logged"),
       ]);
       expect(service.logged).toEqual([1]);
     }

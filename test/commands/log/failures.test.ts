@@ -91,7 +91,7 @@ describe("a failing run of rollcall log", () => {
     const run = startInTurn(["log", "m", two(), "--split", "t", "--json"], { env: account(server.url) });
     const { code, stdout, stderr } = await endOf(run);
     expect(code).toBe(8);
-    expect(stderr).toMatch(/: the run was .*; groups: 2 unknown, 0 logged, 0 not sent/);
+    expect(stderr).toMatch(/: the run was .*; groups: 2 unknown, 0 logged, 0 not logged/);
     expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
   });
 
