@@ -25,11 +25,11 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
 
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
-  // No request is retried. `checkSettings` reports unreadable settings.
-  const flags = { ...context.flags, max_wait: "0s" };
-  const settings = await readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  // `checkSettings` reports unreadable settings.
+  const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
-  const checkContext = { context, settings, isOffline, silenceMs };
+  const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
+  const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
     settings: checks.checkSettings(checkContext),
