@@ -5,7 +5,7 @@ import { defect, Failure } from "../../failure.ts";
 import { ignoreErrors } from "../../files.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { readSettings } from "../../settings/index.ts";
+import { readSettings, type SettingFlags } from "../../settings/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
@@ -25,10 +25,13 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
 
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
-  // `checkSettings` reports unreadable settings.
-  const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
+  // `checkSettings` reports unreadable settings, and an invalid `max_wait`.
+  const read = (flags: SettingFlags) => readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  const given = await read(context.flags);
+  const isLimited = ignoreErrors(() => given?.require("max_wait")) !== undefined;
+  const settings = isLimited ? given : await read({ ...context.flags, max_wait: `${defaultTimeoutMs}ms` });
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
-  const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
+  const maxWaitMs = settings?.require("max_wait") ?? silenceMs;
   const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
