@@ -34,20 +34,22 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   return `attempt ${attempt} in ${wait} s (${left} s of --max-wait left)`;
 };
 
-export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
+/** Opens a client of the service. Default of `retries`: true, but false for the local service. */
+export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
   const module = await import("./client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
     module.openClient({
       ...toRequestOptions(context, settings),
+      retries,
       baseUrl: (host) => local?.url ?? settings.address(host),
       toUrlChange: settings.toUrlChange,
       credential: async (use, about) =>
         local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
       // The local service is part of this process, so waiting would not make it available again.
-      ...(local === undefined ? {} : { maxWaitMs: 0 }),
+      ...(local === undefined ? {} : { maxWaitMs: Number.POSITIVE_INFINITY, retries: false }),
     }),
   );
   if (local === undefined) return client;

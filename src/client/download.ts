@@ -1,16 +1,16 @@
 /** Requests to URLs outside the service's interface: downloads, and the probes of `doctor`. */
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
-import { type Host, withSignal } from "../host.ts";
+import { withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
 import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, hostAndPort, isTransientStatus } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
 import { findRoute, type Headers, type Route, traceRequest, userAgent } from "./request.ts";
-import { openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
+import { openReadLimits, openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
-  extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
+  extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
   readonly method?: "GET" | "HEAD";
   readonly setting?: string;
 }
@@ -25,19 +25,20 @@ export interface DownloadReply {
   cancel(): void;
 }
 
+type Limits = ReturnType<ReturnType<typeof openReadLimits>>;
 type ToFailure = (error: TransportError) => Failure;
 export type Downloads = ReturnType<typeof openDownloads>;
 
 export const openDownloads = (options: DownloadOptions) => {
-  const { host, maxWaitMs, waitsForHost, onRetry, setting, trace } = options;
+  const { host, waitsForHost, onRetry, setting, trace } = options;
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   let connections: Promise<Connections> | undefined;
   const announceRetry = openRetryNotices(onRetry);
   const reachedOrigins = new Set<string>();
 
-  const request = async (url: URL, given: { route: Route; headers: Headers; toFailure: ToFailure }) => {
+  const request = async (url: URL, given: { route: Route; headers: Headers; limits: Limits; toFailure: ToFailure }) => {
     host.signal.throwIfAborted();
-    const { route, toFailure } = given;
+    const { route, limits, toFailure } = given;
     const headers = [...given.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
     const connection = await (await connections).open(route, true);
@@ -56,7 +57,7 @@ export const openDownloads = (options: DownloadOptions) => {
     const { signal } = withSignal(host, stopping.signal);
     const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
-        ...{ method, route, path: url.pathname + url.search, headers, silenceMs, signal, maxReplyLength: 0 },
+        ...{ method, route, path: url.pathname + url.search, headers, silenceMs, ...limits, signal, maxReplyLength: 0 },
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const retryAfterMs = parseRetryAfter(headers, host.now());
@@ -82,27 +83,29 @@ export const openDownloads = (options: DownloadOptions) => {
     close: (): void => void connections?.then((opened) => opened.close()),
     /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
     async get(url: URL, headers: Headers): Promise<DownloadReply> {
-      const budget = openRetryBudget({ host, maxWaitMs });
+      const budget = openRetryBudget(options);
+      const findLimits = openReadLimits(options, silenceMs);
       const route = findRoute(new URL(url.origin), host.env);
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
         const toFailure: ToFailure = (error) =>
           connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
-        const reply = await request(url, { route, headers, toFailure });
+        const reply = await request(url, { route, headers, limits: findLimits(), toFailure });
         const attempt = tries + 1;
+        const isOver = findLimits().connectMs < 0;
         if (!(reply instanceof TransportError)) {
           reachedOrigins.add(url.origin);
           const onWait = (retry: Retry) => {
             reply.cancel();
             announceRetry(`${url.host} answered ${reply.status}`, retry);
           };
-          if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, { attempt, onWait })))
-            return { ...reply, tries };
+          const canRetry = isTransientStatus(reply.status) && !isOver;
+          if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return { ...reply, tries };
           continue;
         }
         const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);
-        const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
+        const canRetry = !isOver && isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
         if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
       }
     },
@@ -117,16 +120,16 @@ const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname
 /** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
-  { host, setting, silenceMs }: { readonly host: Host; readonly setting: string; readonly silenceMs: number },
+  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { readonly setting: string },
 ) => {
-  const limits = { timeoutMs: silenceMs, maxWaitMs: 0, waitsForHost: false };
-  const downloads = openDownloads({ host, setting, method: "HEAD", ...limits, trace: undefined });
+  const once = { method: "HEAD", retries: false, waitsForHost: false } as const;
+  const downloads = openDownloads({ ...options, ...once, trace: undefined });
   try {
     const to = new URL(url);
     const { status, headers, cancel } = await downloads.get(to, []);
     cancel();
     const isPage = /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? "");
-    const { proxy } = findRoute(to, host.env);
+    const { proxy } = findRoute(to, options.host.env);
     return { status, isPage, proxy: proxy && hostAndPort(proxy.url) };
   } finally {
     downloads.close();

@@ -11,10 +11,13 @@ export interface OutgoingRequest {
   readonly headers: Headers;
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
-  /** Longest time to the end of the reply. Starts with the request, and again with each piece of a streamed body. */
-  readonly totalMs?: number;
-  /** The rest of `--max-wait`. Connecting never takes longer than `connectTimeoutMs`. */
-  readonly connectMs?: number | undefined;
+  /**
+   * Longest time to the end of the reply, or to its start with `onReplyPiece`. Starts with the request, and again with
+   * each piece of a streamed body.
+   */
+  readonly totalMs: number;
+  /** The rest of `--max-wait`. Connecting takes from `minConnectMs` to `connectTimeoutMs`. */
+  readonly connectMs: number;
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
@@ -41,7 +44,8 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
-    const { silenceMs, totalMs = maxSetTimeoutMs, connectMs = connectTimeoutMs } = request;
+    const { silenceMs, totalMs } = request;
+    const connectMs = Math.max(request.connectMs, minConnectMs);
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
@@ -71,8 +75,8 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
     const startTotalTimer = () => startTimer(totalMs + clockSlackMs, "ENDLESS");
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
-    if (connectMs + clockSlackMs > connectTimeoutMs) startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
-    else startTimer(connectMs + clockSlackMs, "CONNECT_ENDLESS");
+    if (connectMs < connectTimeoutMs) startTimer(connectMs, "CONNECT_ENDLESS");
+    else startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
     const { to } = route;
     const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
     const ownHeaders = Object.entries({
@@ -103,6 +107,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;
+          if (onReplyPiece !== undefined) clearTimeout(timer);
           const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
           head = { status, headers: Object.fromEntries(entries) };
           onHead?.(status, head.headers);
@@ -192,6 +197,9 @@ export class TransportError extends Error {
 
 /** The time for name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
+
+/** The time for connecting if `--max-wait` is shorter. TCP needs more than 1 s if the first packet is lost. */
+const minConnectMs = 2000;
 
 /** The largest decoded reply to a read: 1,000 times as large as today's lists, and half of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;

@@ -245,10 +245,9 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number): st
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = (
-  { code, status = 0 }: ConnectionError,
-  { route: { to }, setting, toUrlChange = (url) => `${url} in ${setting}` }: ConnectionContext,
-): string | undefined => {
+const connectionHint = ({ code, status = 0 }: ConnectionError, context: ConnectionContext): string | undefined => {
+  const { route, setting, toUrlChange = (url) => `${url} in ${setting}` } = context;
+  const { to } = route;
   const tryScheme = (scheme: string) => `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
@@ -257,7 +256,8 @@ const connectionHint = (
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return tryScheme("http");
   if (code === "NOT_HTTP") return tryScheme("https");
   if (code === "SILENT") return "increase --timeout";
-  const limit = setting === "log_base_url" ? "--timeout" : "--max-wait";
+  // A probe of `doctor` has no `toUrlChange`, and `--max-wait` limits it like a read.
+  const limit = setting === "log_base_url" && context.toUrlChange !== undefined ? "--timeout" : "--max-wait";
   return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 

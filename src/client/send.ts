@@ -46,6 +46,8 @@ interface StreamedRequest<P extends Schema> {
   readonly parameters: SchemaInput<P>;
   readonly body: StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Time since the end of the first attempt; 0 for the first attempt. */
+  readonly waitedMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -94,26 +96,20 @@ export const openClient = (options: ClientOptions) => {
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     const budget = openRetryBudget(options);
-    // With `--max-wait 0s`, the single try needs a limit, too.
-    const endMs = host.elapsed() + (maxWaitMs === 0 ? 2 * silenceMs : maxWaitMs);
-    let firstTryEndMs: number | undefined;
+    const findLimits = openReadLimits(options, silenceMs);
     for (let tries = 1; ; tries++) {
-      const totalMs = Math.max(1, endMs - host.elapsed());
       const context = { ...target, silenceMs, tries };
-      const connectMs = maxWaitMs === 0 ? undefined : totalMs;
-      const content = { body, totalMs, connectMs, maxReplyLength: exchanges.maxReplyBytes, signal };
+      const content = { body, ...findLimits(), maxReplyLength: exchanges.maxReplyBytes, signal };
       const tried = await tryRequest(context, content);
       signal.throwIfAborted();
       const { status, error } = tried;
       if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
       const failure = failures.toReplyFailure(context, tried);
-      firstTryEndMs ??= host.elapsed();
-      const isLate = host.elapsed() - firstTryEndMs > maxWaitMs;
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
         ? failures.isTransientStatus(status)
         : error !== undefined && exchanges.isRetryable(error, options.waitsForHost);
-      if (!endpoint.repeatable || !canRetry || isLate) throw failure;
+      if (!endpoint.repeatable || !canRetry || findLimits().connectMs < 0) throw failure;
       const reason = isRefused ? String(status) : error?.code;
       trace?.(`* ${reason}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
@@ -125,12 +121,13 @@ export const openClient = (options: ClientOptions) => {
   /** Tries a streamed request as `tryRequest` does. @throws Failure before anything is sent; errors of the body */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
-    { parameters, body, headers = {}, signal = host.signal }: StreamedRequest<P>,
+    { parameters, body, headers = {}, waitedMs = 0, signal = host.signal }: StreamedRequest<P>,
   ): Promise<Attempt> => {
     const silenceMs = options.timeoutMs ?? logSilenceMs;
     const encoding = headers["Content-Encoding"];
     const context = { ...findTarget(options, endpoint, parameters), silenceMs, tries: 1, encoding };
-    const content = { body, headers, totalMs: maxReplySilences * silenceMs, maxReplyLength: maxLogReplyBytes, signal };
+    const limits = { totalMs: maxReplySilences * silenceMs, connectMs: maxWaitMs - waitedMs };
+    const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
     const tried = await tryRequest(context, content);
     const { status, isBodySent, error, retryAfterMs, bytes } = tried;
     if (status === undefined) {
@@ -209,8 +206,20 @@ const minWaitMs = 50;
 
 export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
-export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
-  let leftMs = maxWaitMs;
+type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
+
+/** Returns a function that returns the limits of the next try of a read, whose tries share `--max-wait`. */
+export const openReadLimits = ({ host, maxWaitMs }: WaitOptions, silenceMs: number) => {
+  const endMs = host.elapsed() + maxWaitMs;
+  return () => {
+    const connectMs = endMs - host.elapsed();
+    // With `--max-wait 0s`, the answer to the single try needs a limit, too.
+    return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
+  };
+};
+
+export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
+  let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */

@@ -123,11 +123,12 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
+  { retries }: { retries: boolean } = { retries: true },
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
-  const client = await openClient(context, settings);
+  const client = await openClient(context, settings, retries);
   try {
     if (use === "inference") {
       await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });

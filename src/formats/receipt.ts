@@ -15,10 +15,8 @@ type ValueCount = Outcome & { readonly file: string; readonly path: string; coun
 
 const unconverted = "the record could not be converted";
 
-export type Receipt = ReturnType<typeof openReceipt>;
-
 /** The counts of a run. Leaves are scalars, and empty arrays and objects. */
-export type ReceiptData = ReturnType<Receipt["data"]>;
+export type ReceiptData = ReturnType<ReturnType<typeof openReceipt>["data"]>;
 
 export const openReceipt = () => {
   const formats = new Set<string>();

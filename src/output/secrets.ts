@@ -168,8 +168,9 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
 /** Finds passwords in URLs, also in malformed URLs, and the values of options with names such as `--token`. */
 export const findSecrets = (args: readonly string[]): readonly string[] =>
   args.flatMap((word) => {
-    const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
-    const found = [...findPasswords(word), ...(option === undefined ? [] : [option])];
+    const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
+    const isSecret = /token(?!s)|key|password|passwd|secret|credential|auth/i.test(option);
+    const found = [...findPasswords(word), ...(isSecret ? [value] : [])];
     return found.flatMap((secret) => [secret, decodePercent(secret)]);
   });
 
@@ -178,6 +179,8 @@ const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
   if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
-  const user = /(?:[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)@/is.exec(word)?.[1] ?? "";
+  const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
+  // Begins at the start of a run of letters, so that the time is linear.
+  const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

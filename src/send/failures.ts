@@ -3,9 +3,9 @@ import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
-import { formatCommandLine } from "../shell-words.ts";
+import { formatLedgerCommand } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
-import type { UnrecordedRequest } from "./send-result.ts";
+import type { SendResult } from "./send-result.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -101,71 +101,75 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if `--on-unknown resend` could not resend the requests */
+/** @param inputDiffers true if `--on-unknown resend` could not resend the requests, because the input differs */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails): Failure => {
-  const { unknown, logged, inputDiffers } = facts;
-  const groups = sentences.pluralize(unknown, "group");
-  const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  const hint = toCheckServiceHint(facts, { inputDiffers });
-  return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint });
+  const [unknown, logged] = [facts.unknown, facts.logged].map((count) => sentences.pluralize(count, "group"));
+  const message = `the outcome of ${unknown} of earlier runs is unknown; ${logged} logged`;
+  return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
 };
 
-interface UnknownFacts extends LogCounts, Pick<SentRequest, "number" | "unknownFailure" | "retryFailure"> {
-  readonly id: string | undefined;
+interface UnknownFacts
+  extends LogCounts,
+    Pick<SentRequest, "recorded" | "number" | "unknownFailure" | "retryFailure">,
+    Pick<SendResult, "unknownIds" | "unrecorded" | "recordFailure"> {
   readonly positions: string;
   readonly areMoreUnknown: boolean;
   readonly canResolve: boolean;
 }
 
-const toCheckServiceHint = (
-  { ledgerArgs, resendLogged }: LogCounts,
-  { id, inputDiffers = false }: { id?: string | undefined; inputDiffers?: boolean },
-): string => {
-  const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
-  const resolve = (option: string) => `run \`rollcall ledger resolve ${id ?? "<id>"} ${option}${args}\``;
-  const source = id === undefined ? ` (\`rollcall ledger status${args}\` shows the id)` : "";
+const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean }, id = "<id>"): string => {
+  const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
+  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id} ${option}`, ledgerArgs)}`;
+  const source = id === "<id>" ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
   const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
   return `check whether the service has the groups with an unknown outcome. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
-  const { logged, notSent, number, positions, canResolve, unknownFailure, retryFailure } = facts;
+  const { recorded, positions, canResolve, unknownFailure, retryFailure, recordFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why === undefined ? "" : `: ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
-  const name = `request ${number} of ${facts.requests}`;
+  const name = `request ${facts.number} of ${facts.requests}`;
   const subject = facts.areMoreUnknown
     ? `${name} (${positions}) and earlier requests may or may not have been logged`
-    : `${name} (${facts.id === undefined ? "" : `${facts.id}, `}${positions}) may or may not have been logged`;
-  const hasRest = notSent > 0;
+    : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
+  const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
   const orRest = hasRest ? ". Without --on-unknown resend, that command sends only the remaining groups" : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
-      ? `${toCheckServiceHint(facts, { id: facts.areMoreUnknown ? undefined : facts.id })}${orRest}`
+      ? `${toCheckServiceHint(facts, facts.areMoreUnknown ? undefined : recorded.id)}${orRest}`
       : "check the service before you send the groups with an unknown outcome again, because it may have them";
-  const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not logged`;
-  return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
+  const end = recordFailure === undefined ? "" : `, and ${ledgerFailed}: ${recordFailure.message}`;
+  const message = `${subject}${reasons}${end}; ${formatCounts(facts)}`;
+  const wholeHint = recordFailure === undefined ? hint : `${repairLedgerHint}. Then ${hint}`;
+  return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
 
-type UnrecordedFacts = LogCounts & { readonly unrecorded: readonly UnrecordedRequest[] };
+const formatCounts = ({ unknown, logged, notSent }: LogCounts) =>
+  `groups: ${unknown} unknown, ${logged} logged, ${notSent} not logged`;
 
-export const logUnrecorded = (facts: UnrecordedFacts, details: FailureDetails): Failure => {
-  const { unrecorded, logged, unknown, notSent, ledgerArgs, resendLogged } = facts;
-  const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
+const ledgerFailed = "the ledger could not record this";
+const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
+
+export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Failure => {
+  const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
+  const unknownIds = [...facts.unknownIds].filter((id) => unrecorded.every((one) => one.id !== id));
   const resolve = (option: string, isWanted: boolean) => {
     const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
-    return ids.length === 0 ? [] : [`\`rollcall ledger resolve ${ids.join(" ")} ${option}${args}\``];
+    return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
   };
   const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
   const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the remaining groups`;
   const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
-  const [reason] = unrecorded.map(({ failure }) => failure.message);
-  const counts = `groups: ${unknown} unknown, ${logged} logged, ${notSent} not logged`;
-  const message = `the service answered ${answers}, but the ledger could not record this: ${reason}; ${counts}`;
-  const hint = `make the ledger writable again, such as by freeing disk space. Then run ${commands}${notSent > 0 ? rerun : ""}`;
+  const names = unknownIds.join(", ");
+  const others = names === "" ? "" : `; ${names} may or may not have been logged`;
+  const message = `the service answered ${answers}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
+  const first = `${repairLedgerHint}. Then run ${commands}${notSent > 0 ? rerun : ""}`;
+  const hint = names === "" ? first : `${first}. For ${names}, ${toCheckServiceHint(facts, unknownIds.join(" "))}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 

@@ -81,7 +81,8 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
-    const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
+    const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
+    const attempt = await attemptOnce(sent, { ...run, length, waitedMs, chunks: () => pieces ?? chunks() });
     const outcome = classifyAttempt(attempt);
     sent.lastOutcome = toRecordedOutcome(attempt, maxCalls, run.redact);
     if (outcome === "unknown") {
@@ -92,8 +93,8 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
-    const isLate = run.isStopped() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
-    if (!canRetry || isLate) return attempt;
+    const isLate = sent.lastOutcome.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > run.maxWaitMs;
+    if (!canRetry || isLate || run.isStopped() || host.signal.aborted) return attempt;
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
     if (!(await run.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
@@ -115,7 +116,7 @@ const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: st
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...run }: RequestContext & StreamedBody,
+  { length, chunks, waitedMs, ...run }: RequestContext & StreamedBody & { waitedMs: number },
 ): Promise<Attempt> => {
   const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
@@ -137,7 +138,7 @@ const attemptOnce = async (
   };
   const parameters = { model_id: modelId };
   try {
-    return await client.attempt(logTrajectories, { parameters, body, headers, signal: grace.signal });
+    return await client.attempt(logTrajectories, { parameters, body, headers, waitedMs, signal: grace.signal });
   } finally {
     grace.end();
     onBytesSent(-handedOver);

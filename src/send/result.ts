@@ -107,21 +107,21 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 /** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { unknown, unrecorded, stop } = sent;
+  const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
   const counts = { logged, notSent, rejected, unknown: groups.unknown, requests: sent.attemptedOrQueued };
   const facts = { ...counts, hasLedger, resendLogged, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
-    const { request, recorded } = unknown;
+    const { request } = unknown;
     const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
-    const data = { ...unknown, ...facts, id: recorded.id, positions, areMoreUnknown, canResolve };
+    const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
     const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
-    return unrecorded.length > 0 ? logUnrecorded({ ...facts, unrecorded }, details) : logUnknown(data, details);
+    return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) {

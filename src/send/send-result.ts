@@ -40,24 +40,20 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
-  /** Answered requests with a known outcome that the ledger could not record. */
-  readonly unrecorded: UnrecordedRequest[];
+  /** The ids of the unknown requests, with those of `unrecorded`. */
+  readonly unknownIds: Set<string | undefined>;
+  /** Answered requests with a known outcome that the ledger could not record, and are unknown to the next run. */
+  readonly unrecorded: Readonly<{ id: string | undefined; status: number; isLogged: boolean }>[];
+  readonly recordFailure: Failure | undefined;
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
 }
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
-  ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [] },
+  ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
   ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
-  ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
+  ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });
-
-export type UnrecordedRequest = Readonly<{
-  id: string | undefined;
-  status: number;
-  isLogged: boolean;
-  failure: Failure;
-}>;
 
 /** Maximum bytes of all bodies that are printed (output.md). */
 export const maxPrintedBytes = 64 * 1024;

@@ -50,6 +50,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
   const markUnknown = (sentRequest: requests.SentRequest, last = sentRequest.unknownFailure) => {
     outcomes.setAll(sentRequest.request.groups, "unknown");
+    sent.unknownIds.add(sentRequest.recorded.id);
     unknown = { ...sentRequest, retryFailure: last === sentRequest.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: results.RequestChange) => {
@@ -67,11 +68,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Records an outcome. If that fails, the outcome is unknown to the next run. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
+    const { status } = lastOutcome;
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
-      const { status } = lastOutcome;
+      sent.recordFailure ??= toFailure(thrown);
       if (status !== null && state !== "unknown")
-        sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged", failure: toFailure(thrown) });
+        sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
       throw thrown;
     });
   };

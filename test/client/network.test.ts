@@ -254,10 +254,11 @@ describe("a connection", () => {
 });
 
 describe("a download", () => {
+  const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
+
   it("fails with its address without the query, which may contain a signature", async () => {
     const { openDownloads } = await loadDownloads();
-    const options = { host: testHost(), timeoutMs: 5_000, maxWaitMs: 0, waitsForHost: false, trace: undefined };
-    const downloads = openDownloads(options);
+    const downloads = openDownloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());
     const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
@@ -269,8 +270,7 @@ describe("a download", () => {
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
-    const options = { host, timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
-    const downloads = openDownloads(options);
+    const downloads = openDownloads({ host, ...limits });
     onTestFinished(() => downloads.close());
     await failureOf(downloads.get(new URL(`http://127.0.0.1:${await closedPort()}/step.jsonl`), []));
     expect(waits).toEqual([]);

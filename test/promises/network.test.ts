@@ -116,10 +116,16 @@ describe.concurrent("a service that cannot be reached", () => {
     context.expect(error?.hint).toBe(`try ROLLCALL_BASE_URL=http://127.0.0.1:${service.port}`);
   });
 
-  it("gives exit 5 if its TLS handshake never ends", { tags: "slow" }, async (context) => {
+  it("gives exit 5 at --max-wait if its TLS handshake never ends", { tags: "slow" }, async (context) => {
     const service = await faultyService(context, { otherwise: () => undefined });
-    const place = placeAt(context, `https://127.0.0.1:${service.port}`);
-    context.expect(await notReached(context, place)).toBe("CONNECT_TIMEOUT");
+    const url = `https://127.0.0.1:${service.port}`;
+    const place = placeAt(context, url, { ROLLCALL_API_KEY: "key-2" });
+    context.expect(await notReached(context, place)).toBe("CONNECT_ENDLESS");
+    for (const args of [["doctor"], ["check", `${url}/a.jsonl`], ["models", "--inference-base-url", url]]) {
+      const { code, stdout, stderr } = await place.run([...args, "--max-wait", "0s"]);
+      context.expect([code, stdout + stderr]).toEqual([5, context.expect.stringContaining("--max-wait allows")]);
+    }
+    context.expect(service.requests()).toBe(4);
   });
 
   it.for([

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Finishing, faultyService } from "../support/raw-server.ts";
+import { accept, type Deed, type Finishing, faultyService } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 describe.concurrent("a malformed ledger address", () => {
@@ -130,7 +130,7 @@ describe.concurrent("a ledger that cannot be used", () => {
       const { service, place } = await openPlace(context);
       const disk = place.path("disk");
       mkdirSync(disk);
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "none", disk]);
       try {
         const file = place.write("a.jsonl", three);
         const args = [file, "--ledger", `${disk}/ledger.db`, ...oneEach];
@@ -139,23 +139,24 @@ describe.concurrent("a ledger that cannot be used", () => {
         expect([full.code, service.requests()], full.stderr).toEqual([11, 0]);
         expect(full.error?.message).toMatch(/disk is full.*; nothing was sent$/);
         rmSync(`${disk}/full`);
+        const body = `{"call_ids":${JSON.stringify(Array.from({ length: 4000 }, (_, at) => `call-${at}`))}}`;
+        const fillAndAnswer =
+          (status: number, count = 0): Deed =>
+          async (asked) => {
+            await asked.take();
+            await context.expect.poll(service.requests).toBeGreaterThanOrEqual(count);
+            fill(`${disk}/full`);
+            asked.answer(status, { body });
+          };
         // Full from the second request's answer on: its outcome cannot be recorded, so the next run does not know it.
-        service.next(accept, async (asked) => {
-          await asked.take();
-          fill(`${disk}/full`);
-          asked.answer(200, {
-            body: `{"call_ids":${JSON.stringify(Array.from({ length: 4000 }, (_, at) => `call-${at}`))}}`,
-          });
-        });
+        service.next(accept, fillAndAnswer(200));
         const during = await place.log(args);
         expect([during.code, during.error?.cause, during.document?.groups], during.stderr).toMatchObject([
           8,
           "storage",
           { logged: 1, unknown: 1, not_sent: 1 },
         ]);
-        expect(during.error?.message).toMatch(
-          /^the service answered r2 with 200, but the ledger could not .*disk is full/,
-        );
+        expect(during.error?.message).toMatch(/^the service answered r2 with 200, but the ledger .*disk is full/);
         expect(during.error?.hint).toMatch(/ disk space. Then run `rollcall ledger resolve r2 --assume-logged .*/);
         rmSync(`${disk}/full`);
         const after = await place.log(args);
@@ -164,6 +165,16 @@ describe.concurrent("a ledger that cannot be used", () => {
           { already_logged: 1, unknown: 1, logged: 1 },
         ]);
         expect(service.logged).toEqual([1, 2, 3]);
+        for (const [status, reason] of [
+          [200, /^the service answered r1 with 200, .*disk is full; r2 may or may not have been logged/],
+          [500, /may or may not have been logged: the service answered 500.*, and the ledger .*disk is full/],
+        ] as const) {
+          const count = service.requests() + 2;
+          service.next(fillAndAnswer(status, count), fillAndAnswer(500, count));
+          const both = await place.log([file, "--ledger", `${disk}/${status}.db`, ...oneEach, "--concurrency", "2"]);
+          expect([both.code, both.error?.message]).toEqual([8, expect.stringMatching(reason)]);
+          rmSync(`${disk}/full`);
+        }
         // A copy of the ledger whose last change is only in its write-ahead log.
         const open = new Connection(`${disk}/ledger.db`);
         open.exec("UPDATE request SET input = 'late.jsonl'");
@@ -172,7 +183,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         open.close();
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
-        expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 3]);
+        expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 7]);
         // Commands that only read it need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
         expect((await place.entries(["--ledger", `${disk}/copy.db`])).map(({ input }) => input)).toEqual(

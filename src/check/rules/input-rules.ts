@@ -1,6 +1,6 @@
 /** Defines rules for the whole input, and for the responses, the ledger and the growing files of a run. */
 import { pluralize } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatLedgerCommand } from "../../shell-words.ts";
 import {
   error,
   errorOfInput,
@@ -212,10 +212,8 @@ export const runRules = {
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
-    advice: ({ ledgerArgs }) => {
-      const command = (verb: string) => formatCommandLine(["rollcall", "ledger", verb, ...ledgerArgs]);
-      return `list the requests with \`${command("status")}\`. If the service has their groups, run \`${command("resolve")} <id> --assume-logged\`. Otherwise rerun \`rollcall log\` with the same files and --on-unknown resend`;
-    },
+    advice: ({ ledgerArgs }) =>
+      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}, and resolve them with ${formatLedgerCommand("resolve", ledgerArgs)}`,
     why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),

@@ -28,6 +28,7 @@ type CheckContext = Readonly<{
   settings: config.Settings | undefined;
   isOffline: boolean;
   silenceMs: number;
+  maxWaitMs: number;
 }>;
 
 type PendingFindings = Promise<readonly Finding[]>;
@@ -112,7 +113,7 @@ const checkCredential = async (
     }
     const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
-    const { state: answer, failure } = await testCredential(context, settings, [use]);
+    const { state: answer, failure } = await testCredential(context, settings, [use], { retries: false });
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
     if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
@@ -151,7 +152,7 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Pending
 };
 
 const checkUrl = async (
-  { context: { host }, silenceMs }: CheckContext,
+  { context: { host }, silenceMs, maxWaitMs }: CheckContext,
   [address, kind]: readonly [string, EndpointHost],
   credentials: PendingFindings,
 ): Promise<Finding> => {
@@ -159,7 +160,8 @@ const checkUrl = async (
   const setting = config.urlSettingName(kind);
   try {
     const { probeUrl } = await loadDownloads();
-    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, silenceMs });
+    const limits = { timeoutMs: silenceMs, maxWaitMs };
+    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, ...limits });
     const facts = { address, status, proxy };
     const { origin } = new URL(address);
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;

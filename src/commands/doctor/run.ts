@@ -5,7 +5,7 @@ import { defect, Failure } from "../../failure.ts";
 import { ignoreErrors } from "../../files.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { readSettings } from "../../settings/index.ts";
+import { readSettings, type SettingFlags } from "../../settings/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
@@ -25,11 +25,14 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
 
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
-  // No request is retried. `checkSettings` reports unreadable settings.
-  const flags = { ...context.flags, max_wait: "0s" };
-  const settings = await readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  // `checkSettings` reports unreadable settings, and an invalid `max_wait`.
+  const read = (flags: SettingFlags) => readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
+  const given = await read(context.flags);
+  const isLimited = ignoreErrors(() => given?.require("max_wait")) !== undefined;
+  const settings = isLimited ? given : await read({ ...context.flags, max_wait: `${defaultTimeoutMs}ms` });
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
-  const checkContext = { context, settings, isOffline, silenceMs };
+  const maxWaitMs = settings?.require("max_wait") ?? silenceMs;
+  const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
     settings: checks.checkSettings(checkContext),

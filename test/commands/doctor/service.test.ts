@@ -135,10 +135,7 @@ describe("rollcall doctor about addresses", () => {
     );
     server.on("tlsClientError", () => undefined);
     const { port } = await listening(server);
-    const env = {
-      ROLLCALL_BASE_URL: `https://localhost:${port}`,
-      ROLLCALL_TOKEN: key,
-    };
+    const env = { ROLLCALL_BASE_URL: `https://localhost:${port}`, ROLLCALL_TOKEN: key };
     const unknown = await doctor([], { env });
     expect(unknown.code).toBe(5);
     expect(unknown.of("address base")).toMatchObject([
