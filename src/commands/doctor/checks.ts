@@ -3,7 +3,7 @@ import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
-import { Failure, type FailureCode, isFailure } from "../../failure.ts";
+import { type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
@@ -45,8 +45,9 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 const settingsUnreadable = "the settings have an error";
 
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
-  if (thrown instanceof Failure) {
-    const { message, code, details } = thrown;
+  const failure = toFailure(thrown);
+  if (failure === thrown || failure.kind !== "defect") {
+    const { message, code, details } = failure;
     const defaultFix =
       code === "usage" ? "change the value, or omit it" : "remove the cause, and run `rollcall doctor` again";
     return error(check, code, message, details.hint ?? defaultFix, facts);
@@ -56,8 +57,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
     const fix = "reinstall rollcall on this machine, as the README describes";
     return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, "internal", `internal error: ${text}`, "report this message and the command line", facts);
+  return error(check, "internal", failure.message, "report this message and the command line", facts);
 };
 
 export const checkSettings = async ({ context }: CheckContext): PendingFindings => {
