@@ -78,6 +78,6 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
 export const formatCommandLine = (words: readonly string[]) =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");
 
-/** Returns a command in backquotes. @param args options that find the ledger and the service */
+/** Returns a command of `rollcall ledger` in backquotes. `args` are options for the ledger and the service. */
 export const formatLedgerCommand = (command: string, args: readonly string[]) =>
   `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;

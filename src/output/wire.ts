@@ -31,7 +31,7 @@ const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | und
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
   const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
-  const shortest = Math.min(...prefixes.map(({ key }) => key.length));
+  const shortest = prefixes.reduce((length, { key }) => Math.min(length, key.length), name.length);
   return prefixes.findLast(({ key }) => key.length === shortest);
 };
 

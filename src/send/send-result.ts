@@ -40,7 +40,6 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
-  /** The ids of the unknown requests, with those of `unrecorded`. */
   readonly unknownIds: Set<string | undefined>;
   /** Answered requests with a known outcome that the ledger could not record, and are unknown to the next run. */
   readonly unrecorded: Readonly<{ id: string | undefined; status: number; isLogged: boolean }>[];

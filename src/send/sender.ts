@@ -40,7 +40,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const queueFirst = (cut: readonly PlannedRequest[]) => void queue.unshift(...cut.map((request) => ({ request })));
+  const queueFirst = (cut: readonly PlannedRequest[]) => {
+    queue = [...cut.map((request) => ({ request })), ...queue];
+  };
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
@@ -196,7 +198,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
     // Runs that share an input continue at random positions, so that they seldom claim the same groups.
-    if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
+    if (!isSharing) for (const job of queue.splice(0, Math.floor(host.random() * queue.length))) queue.push(job);
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
     for (const group of request.groups) if (takenElsewhere.has(group)) takenGroups.push(group);

@@ -207,11 +207,8 @@ describe("a broken log request", () => {
     const { client, interrupt } = clientAt(server.url);
     stop.now = interrupt;
     const request = { parameters: { model_id: "m" }, body: bodyOf(100, mebibyte) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({
-      kind: "broken",
-      code: "ABORTED",
-      isBodySent: false,
-    });
+    const attempt = await client.attempt(logTrajectories, request);
+    expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", isBodySent: false });
   });
 
   it("ends as unknown if the run is interrupted after its last byte", async () => {
@@ -236,9 +233,8 @@ describe("a broken log request", () => {
 
 describe("a log request with a credential", () => {
   it("throws before it reads its body if the URL is plain http", async () => {
-    const { client } = clientAt("http://service.invalid");
     const body = bodyOf(1, 1);
-    const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id: "m" }, body }));
+    const failure = await failureOf(attemptAt("http://service.invalid", body));
     expect(failure).toMatchObject({ code: "usage", kind: "credential-over-http" });
     expect(body.given()).toBe(0);
   });

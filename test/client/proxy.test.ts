@@ -6,7 +6,7 @@ import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { bodyOf, clientAt, failureOf, rawServer, wireReply } from "./open.ts";
+import { attemptAt, bodyOf, clientAt, failureOf, rawServer, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
@@ -139,18 +139,15 @@ describe("a proxy", () => {
   it("is asked once if it drops a tunnel", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.destroy()));
     const env = { HTTPS_PROXY: server.url };
-    const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
-    const request = { parameters: { model_id: "m" }, body: bodyOf(2, 5) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "CUT", isBodySent: false });
+    const attempt = await attemptAt("https://service.invalid", bodyOf(2, 5), { env, maxWaitMs: 0 });
+    expect(attempt).toMatchObject({ code: "CUT", isBodySent: false });
     expect(server.connections()).toBe(1);
   });
 
   it("fails with its host and port, but not its password, if it is unreachable", async () => {
     const port = await closedPort();
-    const { client } = clientAt("https://service.invalid", {
-      env: { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` },
-      maxWaitMs: 0,
-    });
+    const env = { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` };
+    const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
     const failure = await failureOf(client.send(listModels, list));
     expect(failure).toMatchObject({
       code: "unavailable",

@@ -6,7 +6,7 @@ import type { Credential } from "../../src/contract/endpoint.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { json, scriptedServer } from "../support/server.ts";
-import { bodyOf, clientAt, failureOf } from "./open.ts";
+import { attemptAt, bodyOf, clientAt, failureOf } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 const project = { header: "Vendor-Project", value: "team/project" };
@@ -210,11 +210,9 @@ describe("a credential", () => {
 
   it("changes after a 401 for a log too", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}) }]);
-    const { client } = clientAt(server.url, {
+    const attempt = await attemptAt(server.url, bodyOf(2, 3), {
       credential: async (_, { refused }) => ({ secret: refused ? "new" : "old", from: "a command" }),
     });
-    const body = bodyOf(2, 3);
-    const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
     expect(attempt).toMatchObject({ kind: "answered", status: 200, failure: undefined });
     expect(server.received.map((request) => request.body.toString())).toEqual(["xxxxxx", "xxxxxx"]);
   });

@@ -174,9 +174,10 @@ describe("the redaction of a secret", () => {
     },
   );
 
-  it("does not cover the path of a valid URL", async () => {
+  it("does not cover the path of a valid URL, and is sought in linear time", async () => {
     const host = testHost();
-    const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
+    const longName = "a".repeat(300_000);
+    const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision", longName];
     await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });

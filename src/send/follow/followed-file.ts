@@ -86,7 +86,7 @@ export const openFollowedFiles = (
     isMixed = shapes.size > 1;
     problems.merge(mismatches);
     const lines = mismatches.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
-    return lines.length === 0 ? undefined : Math.min(...lines);
+    return lines.toSorted((a, b) => a - b)[0];
   };
 
   return {
