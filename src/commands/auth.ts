@@ -59,7 +59,7 @@ const selectFirstCommand = (uses: readonly CredentialUse[]) => {
   return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
 };
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved true if the key was saved after an earlier answer */
+/** Tests a key. Warns if the answer is unclear. @param isSaved true if this login has already saved the key */
 const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
   const { settings } = started;
   const targets = started.findTargets();

@@ -97,7 +97,7 @@ export interface Format {
    * matches the name of an unrecognized file, the file gets this format.
    */
   readonly filePattern?: RegExp | undefined;
-  /** Names of folders next to a file. Their files are parts of that file, not inputs. */
+  /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   readonly takesGroupKey?: boolean;

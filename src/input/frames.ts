@@ -97,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its first fault at or before the start of the next line. A document has it later or never.
+  // A truncated line has its first fault at or before the start of the next line. A document has a later fault or none.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };

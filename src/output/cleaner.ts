@@ -10,7 +10,7 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts first, because joining white space changes secrets, and again, because removed characters split secrets.
+    // Redacts first, because joining white space changes secrets. Redacts last, because harmful characters split them.
     line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string) => {

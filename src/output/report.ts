@@ -32,7 +32,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
 };
 
-/** Formats the last line of a report file. It lets a later run detect changes. */
+/** Formats the last line of a report file, by which a later run detects changes. */
 const formatChecksum = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;

@@ -25,7 +25,7 @@ export const openRejects = (
   // Rejects of a pipe are private, because rollcall does not know who may read the pipe's data.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the files as rollcall's if they have exactly these groups, because `convert` does not record its files. */
+  /** Records the digests of the files if they have exactly these groups, because `convert` records no digests. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -108,7 +108,7 @@ const replaceFile = async (
 
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
-    // An empty digest is never recorded, so only regular files are replaced.
+    // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a regular file.
     if (!(await stat(path)).isFile()) return "";
     const digester = createHash("sha256");
     for await (const chunk of createReadStream(path)) digester.update(chunk);
@@ -192,7 +192,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the same `group_id`, so that the lines of both groups would be read as one group. */
+/** True if an earlier file has the same `group_id`, so both groups would be read as one. Notes an id's first file. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },

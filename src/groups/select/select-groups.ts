@@ -99,7 +99,7 @@ interface SearchOptions {
   /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
-  /** Returns the rewards of a group if all are known. An expression about rewards alone then reads no file. */
+  /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
   readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
