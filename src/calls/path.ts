@@ -7,8 +7,8 @@ import { findNearest } from "../nearest.ts";
 /** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `near` is a similar path. `there` has the keys, indexes or kind of the parent. */
-export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
+/** `at` ends with the missing step. `near` is a similar path. `known` has the keys, indexes or kind of the parent. */
+export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; known: readonly string[] }>;
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
 const stepPattern =
@@ -33,11 +33,11 @@ export const parsePath = (text: string, option: string): CallPath => {
 export const findPath = (call: RawJson, path: CallPath): PathResult => {
   let value = call;
   for (const [depth, next] of path.entries()) {
-    const missing = (there: readonly string[], near?: string): PathResult => ({
+    const missing = (known: readonly string[], near?: string): PathResult => ({
       kind: "missing",
       at: formatPath(path.slice(0, depth + 1)),
       near: near === undefined ? undefined : formatPath([...path.slice(0, depth), near, ...path.slice(depth + 1)]),
-      there,
+      known,
     });
     if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
     const child = typeof next === "number" ? value.items.at(next) : findMember(value, next);

@@ -216,9 +216,9 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-export const callPathMissing = ({ at, near, there }: MissingStep, ids: readonly string[], requested: number) => {
+export const callPathMissing = ({ at, near, known }: MissingStep, ids: readonly string[], requested: number) => {
   const has = ids.length === 1 ? "has" : "have";
-  const available = there.length === 0 ? "" : ` (found: ${formatList(there)})`;
+  const available = known.length === 0 ? "" : ` (found: ${formatList(known)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
   const isNested = /[.[]/.test(at);
   const hint = isNested

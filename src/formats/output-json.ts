@@ -101,7 +101,7 @@ export class JsonWriter {
     this.length = after;
   }
 
-  writeLine(json: OutputJson): Buffer {
+  writeOnOneLine(json: OutputJson): Buffer {
     const start = this.length;
     this.#writeJson(json);
     return replaceLineEnds(this.#bytes.subarray(start, this.length));

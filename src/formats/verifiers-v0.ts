@@ -41,7 +41,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   });
   for (const [key] of run.options.hasReceipt ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.repeat(repeated, `trajectory.metrics.${key}`);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.reportRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return trajectory;
 };

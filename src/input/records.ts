@@ -155,7 +155,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
-    const { table, start: base, positions, length, isEnd, fault } = part;
+    const { table, start: base, positions, restAt, isEnd, fault } = part;
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
@@ -165,9 +165,9 @@ async function* cutElements(text: RecordText, list: Position): Batches {
       }
     };
     yield records();
-    const position = { start: base + length, line: positions.mark(length) };
+    const position = { start: base + restAt, line: positions.mark(restAt) };
     // Tolerates a comma before the closing bracket.
-    if (isEnd || (fault !== undefined && table.bytes[length] === json.closeBracket))
+    if (isEnd || (fault !== undefined && table.bytes[restAt] === json.closeBracket))
       yield* readAfterList(text, position);
     else if (fault !== undefined) {
       yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];

@@ -157,13 +157,13 @@ export class JsonReader {
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the list's bracket, and the next
-   * piece must begin at the returned `length`. With `isTolerant`, an element that is not JSON gets two nodes.
+   * piece must begin at the returned `restAt`. With `isTolerant`, an element that is not JSON gets two nodes.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
     const result = this.#checkResult(this.#exports.readElements(bytes.length, isLast, isTolerant));
     const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();
-    return { length: this.#result("rest"), isEnd: result === jsonResult, fault };
+    return { restAt: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
   /** Returns the memory for a text that is read in place. The memory keeps its current content. */

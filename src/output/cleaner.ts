@@ -18,8 +18,8 @@ export const openCleaner = (env: Host["env"]) => {
       // No string in JSON begins a line, so rollcall escapes only the commands that work anywhere in a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
-    verbatim: redact,
-    verbatimJson: redactJson,
+    redact,
+    redactJson,
     /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in text that was not cleaned. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };

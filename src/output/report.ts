@@ -26,8 +26,8 @@ export const printReport = async (screen: Screen, report: Report) => {
   const { form, file, problems, mode = 0o666 } = report;
   // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
-  const text = safe.verbatim(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
-  if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
+  const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
+  if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
 };

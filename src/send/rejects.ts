@@ -123,7 +123,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
   const window = new grouping.ReadWindow();
   const firstSources = new Map<string, Source>();
   let lineCount = 0;
-  let isEnded = true;
+  let isAtLineStart = true;
   return {
     countLines: () => lineCount,
     async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
@@ -135,7 +135,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         const recordLines = new Map<string, number>();
         for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
-          if (beginsLine && !isEnded) yield newlineBytes;
+          if (beginsLine && !isAtLineStart) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
           const addedLines = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
           if (record !== undefined) recordLines.set(`${record.file}:${record.line}`, lineCount);
@@ -145,7 +145,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           }
           yield bytes;
           lineCount += addedLines;
-          isEnded = bytes.at(-1) === newline;
+          isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
         const where = grouping.locateGroup(dataset, group);

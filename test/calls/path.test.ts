@@ -62,8 +62,8 @@ describe("a path into a call", () => {
     ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, ["a text"]],
     ["id[0]", '{"id":null}', "id[0]", undefined, ["null"]],
-  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, there) => {
-    expect(at(json, path)).toEqual({ kind: "missing", at: where, near, there });
+  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, known) => {
+    expect(at(json, path)).toEqual({ kind: "missing", at: where, near, known });
   });
 
   it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {

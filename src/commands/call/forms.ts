@@ -156,7 +156,7 @@ const valueForm =
         ids.push(id);
         missing ??= found;
         // If calls lack different steps, the failure names the whole path.
-        if (missing.at !== found.at) missing = { ...found, at: traced.formatPath(path), near: undefined, there: [] };
+        if (missing.at !== found.at) missing = { ...found, at: traced.formatPath(path), near: undefined, known: [] };
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
       } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });

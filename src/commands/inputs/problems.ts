@@ -16,7 +16,7 @@ const maxShownPerRule = 3;
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
-const selectExcerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
+const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
 
 export const printWarnings = async (
   { screen }: Context,
