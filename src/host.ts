@@ -30,7 +30,7 @@ export type Host = Readonly<{
   random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal;
-  /** Aborts at the second of these signals, to abandon requests in flight. If that signal repeats, the process ends. */
+  /** Aborts at a second signal, to abandon requests in flight. If the second signal repeats, the process ends. */
   urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   lendTerminal: () => () => void;

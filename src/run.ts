@@ -34,7 +34,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (formatText !== undefined) await screen.print([formatText(screen.width)], { kind: "verbatim" });
+    if (formatText !== undefined) await screen.print([formatText(screen.width)], { kind: "redact-only" });
   };
   try {
     await Promise.race([work(), stray]);

@@ -29,7 +29,7 @@ export type Part =
   | ReturnType<typeof toToolCall>
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
   /** Members that no other part shows. */
-  | { readonly kind: "also"; readonly members: readonly RawMember[] };
+  | { readonly kind: "other"; readonly members: readonly RawMember[] };
 
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
@@ -132,7 +132,7 @@ const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] =>
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
     ...calls.map((call) => toToolCall(call, takeAnswer)),
-    ...(otherMembers.length === 0 ? [] : [{ kind: "also", members: otherMembers } as const]),
+    ...(otherMembers.length === 0 ? [] : [{ kind: "other", members: otherMembers } as const]),
   ];
 };
 

@@ -108,7 +108,7 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   if (reply === undefined) {
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   }
-  // A file of entries without ids is not a catalog. It may contain trajectories.
+  // A file of entries without ids is not a catalog, but may contain trajectories.
   const models = "value" in reply ? reply.value : undefined;
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models !== undefined && (hasId || models.entries.length === 0)) return models;

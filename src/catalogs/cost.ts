@@ -30,7 +30,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
   const details = getValue(value, ["prompt_tokens_details"]) ?? getValue(value, ["input_tokens_details"]);
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Anthropic's `input_tokens` excludes cached tokens. OpenAI's includes them.
+  // Anthropic's `input_tokens` excludes cached tokens, but OpenAI's includes cached tokens.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
   // An embedding has no output tokens, so its total equals its input.

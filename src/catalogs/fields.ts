@@ -22,7 +22,7 @@ interface FieldOptions {
 
 export type FieldColumn = ReturnType<typeof field>;
 
-/** Creates a field's `Column` of the output. A service may omit the field or send another type. */
+/** Creates the column that prints a field. A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
   const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
   return {

@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // If the source has an `origin`, the conversion or selection that made its lines reported the broken ones.
+    // If the source has an `origin`, the conversion or selection already reported the broken lines.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
@@ -214,12 +214,12 @@ const scanArray = async (
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
   for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
-    const { table, length, fault, isEnd, positions } = part;
-    if (fault !== undefined || !isUtf8(table.bytes.subarray(0, length))) return false;
+    const { table, restAt, fault, isEnd, positions } = part;
+    if (fault !== undefined || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
     for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
     if (!isEnd) continue;
-    const after = part.start + length + 1;
+    const after = part.start + restAt + 1;
     if (end - after > maxAroundBytes) return false;
     const rest = await input.readRange(bytes, { start: after, length: end - after });
     if (skipWhite(rest, 0) < rest.length) return false;

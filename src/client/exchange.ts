@@ -125,7 +125,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
           const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          // undici has no other sign of an unrequested 100 Continue.
+          // undici reports an unrequested 100 Continue only with this message.
           const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
           end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
         },

@@ -38,7 +38,7 @@ const login = command({
     do {
       if (!noCheck && state === "untried") state = await testKey(context, started, uses.length > 0);
       const saved = await started.save();
-      const savedUses = started.findTargets().map((target) => target.use);
+      const savedUses = started.findLogins().map((each) => each.use);
       if (savedUses.length > uses.length)
         screen.notice(`saved the key for ${savedUses.join(", ")} in the profile ${profile} (${saved})`);
       uses = savedUses;
@@ -49,7 +49,7 @@ const login = command({
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    const document = { profile, saved: started.findTargets(), checked: state === "taken", next };
+    const document = { profile, saved: started.findLogins(), checked: state === "taken", next };
     if (screen.isForProgram) await printDocument(screen, document);
   },
 });
@@ -59,14 +59,14 @@ const selectFirstCommand = (uses: readonly CredentialUse[]) => {
   return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
 };
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved true if the key was saved after an earlier answer */
+/** Tests a key. Warns if the answer is unclear. @param isSaved true if this login has already saved the key */
 const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
   const { settings } = started;
-  const targets = started.findTargets();
-  const uses = targets.map((target) => target.use);
+  const logins = started.findLogins();
+  const uses = logins.map((each) => each.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (failure === undefined) return state;
-  const origin = targets.find((target) => target.use === use)?.origin ?? "";
+  const origin = logins.find((each) => each.use === use)?.origin ?? "";
   const { http, where } = failure.details;
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);

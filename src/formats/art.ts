@@ -61,7 +61,7 @@ const openRows = (run: FormatRun): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */
+  /** Reports each group's first missing row, and ends with the first missing group. The position is after the gap. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -168,13 +168,13 @@ const columnTargets = {
 
 const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
-  for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
-  if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
-  const repeatIfEqual = (column: string, converted: Value | undefined, to: string) => {
+  for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
+  if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
+  const reportIfEqual = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.repeat(value, to);
+    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.reportRepeated(value, to);
   };
-  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group.get(key), `group.${key}`);
+  for (const key of ["metadata", "metrics", "logs"]) reportIfEqual(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
-    repeatIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
+    reportIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
 };

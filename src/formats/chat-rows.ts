@@ -101,7 +101,6 @@ const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-/** @param completionMembers metadata of a completion */
 const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));

@@ -13,7 +13,7 @@ import { bomLength } from "../json/walk.ts";
 import type { Run } from "./convert.ts";
 import type { Format, FormatRun, Rollout } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
-import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
+import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
 import { Value } from "./value.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
@@ -153,7 +153,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     }
     breakAmbiguous();
     const bytes = await lines.end(host);
-    const source: Source = { name, bytes, origin: createOrigin({ files, groups, format, converter }) };
+    const source: Source = { name, bytes, origin: createLineOrigin({ files, groups, format, converter }) };
     return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
   } catch (thrown) {
     await lines.discard();
@@ -182,7 +182,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
       return first === own;
     },
     leaveOut: (value, reason) => receipt?.leaveOut(value, reason),
-    repeat: (value, to) => value && receipt?.repeat(value, to),
+    reportRepeated: (value, to) => value && receipt?.countRepeated(value, to),
     skip: (value, subject) => {
       note(`left out ${subject}`);
       receipt?.leaveOut(value, subject);

@@ -13,7 +13,7 @@ import { ownFormat, recognizeInputs } from "./recognize.ts";
 export interface ConvertibleInputs extends OpenedInputs {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
-  /** True if nothing calls `Origin.digestOf`. */
+  /** True if nothing calls `LineOrigin.digestOf`. */
   readonly skipsDigests?: boolean;
 }
 

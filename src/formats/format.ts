@@ -64,7 +64,7 @@ export interface FormatRun {
   /** Tells the receipt why a value is not converted. */
   leaveOut(value: Value, reason: string): void;
   /** Tells the receipt that a value identifies or repeats the value at the path `to`. */
-  repeat(value: Value | undefined, to: string): void;
+  reportRepeated(value: Value | undefined, to: string): void;
   /** Leaves a value out with a note. @param subject a noun phrase @returns an empty list of rollouts or turns */
   skip(value: Value, subject: string): readonly never[];
 }
@@ -97,7 +97,7 @@ export interface Format {
    * matches the name of an unrecognized file, the file gets this format.
    */
   readonly filePattern?: RegExp | undefined;
-  /** Names of folders next to a file. Their files are parts of that file, not inputs. */
+  /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   readonly takesGroupKey?: boolean;

@@ -78,7 +78,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
   const toLatin1Json = (json: OutputJson) => {
     const start = pending.length;
-    pending.writeLine(json);
+    pending.writeOnOneLine(json);
     return pending.take(start).toString("latin1");
   };
   const flushTo = async (to: Spool) => {
@@ -102,7 +102,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       if (exception !== undefined) group.exceptions += `${group.exceptions && ","}${toLatin1Json(exception)}`;
       if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
       const start = flushed + pending.length;
-      const length = trajectory === undefined ? 0 : pending.writeLine(trajectory).length;
+      const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
       // A spread would need twice the memory, and there can be a million rollouts.

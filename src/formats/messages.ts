@@ -92,8 +92,8 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
 /** Returns the JSON in a string, and any other value unchanged. */
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a call that is flat (`{id, name, arguments}`), has no type or is in a string. @param id replaces the id */
-export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
+/** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
+export const toToolCall = (call: Value, newId?: OutputJson): OutputJson => {
   const unwrapped = unwrapJson(call);
   const fn = unwrapped.get("function");
   const isNested = fn?.isObject === true;
@@ -102,7 +102,7 @@ export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
   const isComplete = unwrapped === call && isNested && unwrapped.get("type") !== undefined && args?.isText === true;
   if (isComplete || name === undefined) return call;
   return {
-    id: id ?? unwrapped.get("id"),
+    id: newId ?? unwrapped.get("id"),
     type: unwrapped.get("type") ?? "function",
     function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
     ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),

@@ -66,7 +66,7 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   }
 };
 
-export const createOrigin = (converted: ConvertedInput): input.Origin => {
+export const createLineOrigin = (converted: ConvertedInput): input.LineOrigin => {
   const { files, groups, format } = converted;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {

@@ -33,7 +33,7 @@ export const rawLiteral = (json: string, sources: JsonSources): OutputJson => ne
 /** Returns a text unchanged. Writes other values, such as the arguments of a call, as JSON in a string. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
 
-/** Writes indented JSON on one line, as Python's `json.dumps` does. These line ends are never in a string. */
+/** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
 export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
@@ -52,7 +52,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members of an object, or the elements of a list by index; none for other JSON. */
+/** Returns the members of a composed object, or the elements of a composed list by index; none for other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -101,7 +101,7 @@ export class JsonWriter {
     this.length = after;
   }
 
-  writeLine(json: OutputJson): Buffer {
+  writeOnOneLine(json: OutputJson): Buffer {
     const start = this.length;
     this.#writeJson(json);
     return replaceLineEnds(this.#bytes.subarray(start, this.length));

@@ -48,7 +48,7 @@ export const openReceipt = () => {
   return {
     leaveOut,
     /** Counts a value that is not written, because the value at `to` has the same content. */
-    repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
+    countRepeated: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     /** Counts the values of a record. @param rollouts undefined if the record could not be converted */
     addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]): void {
       formats.add(format.name);

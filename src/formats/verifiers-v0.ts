@@ -41,7 +41,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   });
   for (const [key] of run.options.hasReceipt ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.repeat(repeated, `trajectory.metrics.${key}`);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.reportRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return trajectory;
 };
@@ -60,7 +60,7 @@ const toolsOf = (row: Value): OutputJson | undefined => {
   return toFunctionTools(unwrapJson(row.get("tool_defs") ?? unwrapJson(info)?.get("oai_tools")));
 };
 
-/** Keys of a row that are not metrics. They are metadata only if their value is null. */
+/** Keys of a row that are not metrics, and are metadata only if they are null. */
 const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */

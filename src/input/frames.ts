@@ -97,7 +97,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its first fault at or before the start of the next line. A document has it later or never.
+  // A truncated line has its first fault at or before the start of the next line. A document has a later fault or none.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
@@ -110,7 +110,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 /**
  * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
  * bracket. With `isTolerant`, elements can be invalid JSON. The elements of a batch are the roots of its table, which
- * is valid until the next batch. `length` is a batch's bytes. @throws ShrunkSourceError; the signal's reason
+ * is valid until the next batch. The rest begins at `restAt`. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -127,18 +127,18 @@ export async function* readElements(
     if (bytesRead === 0 && filled < wanted) throw new ShrunkSourceError();
     filled += bytesRead;
     const isLast = position.start + filled === end;
-    const { length, isEnd, fault } = reader.readElements(reader.reserve(filled), { isLast, isTolerant });
+    const { restAt, isEnd, fault } = reader.readElements(reader.reserve(filled), { isLast, isTolerant });
     const table = reader.viewTable();
     const base = position;
     const unitsBefore = () => countUnitsBefore(source, base);
     const positions = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
-    yield { table, start: base.start, positions, length, isEnd, fault };
+    yield { table, start: base.start, positions, restAt, isEnd, fault };
     if (isEnd || fault !== undefined) return;
-    position = { start: base.start + length, line: positions.mark(length) };
-    reader.reserve(filled).copyWithin(0, length, filled);
-    filled -= length;
+    position = { start: base.start + restAt, line: positions.mark(restAt) };
+    reader.reserve(filled).copyWithin(0, restAt, filled);
+    filled -= restAt;
     // An element can be longer than a block.
-    size = length === 0 ? 2 * size : blockBytes;
+    size = restAt === 0 ? 2 * size : blockBytes;
   }
 }
 

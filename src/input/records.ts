@@ -113,7 +113,7 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields lines, or the whole text if it is one indented object, without surrounding white space. Skips blank lines. */
+/** Yields trimmed lines, or the trimmed text of one indented object. Skips blank lines. */
 async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
   const { label, within } = text;
   let line = first;
@@ -155,19 +155,19 @@ async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
-    const { table, start: base, positions, length, isEnd, fault } = part;
+    const { table, start: base, positions, restAt, isEnd, fault } = part;
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // If an element is not JSON, its second node has the end.
+        // An element that is not JSON has the end 0 in its first node, and its real end in its second.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: positions.mark(start), start: base + start, label, within };
       }
     };
     yield records();
-    const position = { start: base + length, line: positions.mark(length) };
+    const position = { start: base + restAt, line: positions.mark(restAt) };
     // Tolerates a comma before the closing bracket.
-    if (isEnd || (fault !== undefined && table.bytes[length] === json.closeBracket))
+    if (isEnd || (fault !== undefined && table.bytes[restAt] === json.closeBracket))
       yield* readAfterList(text, position);
     else if (fault !== undefined) {
       yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];

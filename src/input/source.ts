@@ -27,7 +27,7 @@ export interface Source {
   /** True if another file has the name now. */
   isReplaced?(): boolean;
   /** The origin of lines that rollcall converted or selected. Each of these lines is a group. */
-  readonly origin?: Origin;
+  readonly origin?: LineOrigin;
 }
 
 type FileLine = Readonly<{ file: string; line: number }>;
@@ -36,7 +36,7 @@ type FileLine = Readonly<{ file: string; line: number }>;
 export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
 /** The files that lines were converted or selected from. Numbers of lines start at 1. */
-export interface Origin {
+export interface LineOrigin {
   /** Names as in `Source.name`. */
   readonly files: readonly string[];
   /** True if records of several files can be grouped with `--group-by`. */

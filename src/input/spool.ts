@@ -12,7 +12,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Maximum bytes of a spool in memory, which rollcall uses if no folder is writable. */
+/** Maximum bytes of a spool in memory, which rollcall uses if it cannot create a temporary file. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Similar lines compress well, so data may decompress to 1,000 times its size, or to 64 MiB if that is more. */
@@ -78,7 +78,7 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
 
 export type Spool = ReturnType<typeof fileSpool>;
 
-/** Opens a temporary file, or memory if no folder is writable. */
+/** Opens a temporary file, or memory if rollcall cannot create the file. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);

@@ -88,7 +88,6 @@ export const openTail = async (path: string, name: string) => {
       searchedEnd = Math.max(from, size);
       return position;
     },
-    /** Returns the number of bytes after the last taken line. */
     countUnfinished: async () => Math.max(0, (await file.stat()).size - position),
     /** Takes the lines before an offset. @throws ShrunkSourceError */
     async skip(end: number) {

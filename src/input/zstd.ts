@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // The types of the oldest supported Node lack this function. It needs a maximum above 0.
+  // The types of the oldest supported Node lack this function, which needs a maximum above 0.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

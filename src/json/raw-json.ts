@@ -30,13 +30,11 @@ export class RawJson {
     return this.kind === "text" ? decodeText(this.json) : this.json;
   }
 
-  /** The members of an object; empty for other kinds. */
   get members(): readonly RawMember[] {
     this.#members ??= this.kind === "object" ? [...this.#walkContent()] : [];
     return this.#members;
   }
 
-  /** The items of a list; empty for other kinds. */
   get items(): readonly RawJson[] {
     this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
     return this.#items;
@@ -104,7 +102,7 @@ export const parseRawJson = (text: string): RawJson => {
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-/** Reads a text that may be JSON, such as the arguments of tool calls; returns undefined for other text. */
+/** Reads a text that may be JSON, such as the arguments of tool calls. */
 export const tryParseRawJson = (text: string): RawJson | undefined => {
   try {
     JSON.parse(text);

@@ -94,7 +94,7 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-/** The bytes after a text: 64 that the kernel may read without effect, and the padding before the table. */
+/** The bytes to reserve after a text: 64 that the kernel may read, and the padding before the table. */
 const readAheadBytes = 128;
 
 export interface KeyUses {
@@ -114,7 +114,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** `JsonTable.shapes`; replaced when the kernel forgets its shapes, because it then reuses their numbers. */
+  /** `JsonTable.shapes`; replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
   #shapes = {};
   #generation = 0;
 
@@ -157,16 +157,16 @@ export class JsonReader {
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the list's bracket, and the next
-   * piece must begin at the returned `length`. With `isTolerant`, an element that is not JSON gets two nodes.
+   * piece must begin at the returned `restAt`. With `isTolerant`, an element that is not JSON gets two nodes.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
     const result = this.#checkResult(this.#exports.readElements(bytes.length, isLast, isTolerant));
     const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();
-    return { length: this.#result("rest"), isEnd: result === jsonResult, fault };
+    return { restAt: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
-  /** Returns memory for a text, which is then read in place. The memory keeps its current content. */
+  /** Returns the memory for a text that is read in place. The memory keeps its current content. */
   reserve(length: number): Buffer {
     if (this.#bytes.length === 0) this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;

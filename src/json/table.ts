@@ -156,14 +156,14 @@ export const parseValue = ({ table, node }: JsonValue): unknown => parseNode(tab
 export const parseNode = (table: JsonTable, node: number): unknown =>
   JSON.parse(table.bytes.toString("utf8", startOf(table, node), endOf(table, node)));
 
-/** Returns the last value of a key of an object; undefined for another value or without the key. */
+/** Returns the last value of a key of an object. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
   const node = findMemberNode(object.table, object.node, key);
   return node === undefined ? undefined : { table: object.table, node };
 };
 
-/** Returns the value of a key of an object, or at an index (from 0) of an array; undefined without a value. */
+/** Returns the value of a key of an object, or at an index (from 0) of an array. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
@@ -175,7 +175,6 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;
 };
 
-/** Returns the value at a path; undefined without a value. */
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 

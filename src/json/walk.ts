@@ -117,7 +117,7 @@ export const parseJson = (text: string): { readonly value: unknown } | undefined
   }
 };
 
-/** Returns the value at a path in a parsed value; undefined if the path does not exist. */
+/** Returns the value at a path in a parsed value. */
 export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

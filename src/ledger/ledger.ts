@@ -124,7 +124,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests first. A request that a run retries meanwhile is deleted, or it keeps its claims.
+      // Deletes requests first. A request that a run retries meanwhile is deleted or keeps its claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

@@ -155,7 +155,7 @@ export const openRunLedger = async (
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
-    /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
+    /** Returns false if the request was resolved, or if another run retries or logged the request. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
       return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;

@@ -39,7 +39,7 @@ export interface Writer {
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
-  /** Returns false if somebody resolved the request, or if another run retries it or logged it. */
+  /** Returns false if the request was resolved, or if another run retries or logged the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;

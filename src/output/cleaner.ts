@@ -10,7 +10,7 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts first, because joining white space changes secrets, and again, because removed characters split secrets.
+    // Redacts first, because joining white space changes secrets. Redacts last, because harmful characters split them.
     line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string) => {
@@ -18,8 +18,8 @@ export const openCleaner = (env: Host["env"]) => {
       // No string in JSON begins a line, so rollcall escapes only the commands that work anywhere in a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
-    verbatim: redact,
-    verbatimJson: redactJson,
+    redact,
+    redactJson,
     /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in text that was not cleaned. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };

@@ -28,11 +28,11 @@ export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
   return formatProblem(problem, { ...createStyle(screen, plainPaint), columns }).join("\n");
 };
 
-const createStyle = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
+const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => ({
   clean: safe.text,
   paint,
   /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
-  columns: drawsFrames ? host.terminal.columns : undefined,
+  columns: isStderrForPeople ? host.terminal.columns : undefined,
 });
 
 type TextStyle = ReturnType<typeof createStyle>;

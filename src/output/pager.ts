@@ -13,7 +13,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const taken: string[] = [];
   let isLong = false;
   try {
-    isLong = await fillTerminal(taken, pieces, host);
+    isLong = await collectScreenful(taken, pieces, host);
   } catch (thrown) {
     await writePieces(fallback, taken);
     throw thrown;
@@ -42,7 +42,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   return isComplete;
 };
 
-const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host) => {
+const collectScreenful = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host) => {
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);

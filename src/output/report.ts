@@ -26,13 +26,13 @@ export const printReport = async (screen: Screen, report: Report) => {
   const { form, file, problems, mode = 0o666 } = report;
   // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
-  const text = safe.verbatim(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
-  if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
+  const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
+  if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
 };
 
-/** Formats the last line of a report file. It lets a later run detect changes. */
+/** Formats the last line of a report file, by which a later run detects changes. */
 const formatChecksum = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;

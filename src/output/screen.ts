@@ -41,8 +41,8 @@ export const parseScreenOptions = (flags: ScreenFlags) => {
   };
 };
 
-/** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `verbatim`. */
-type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
+/** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `redact-only`. */
+type PrintOptions = Readonly<{ kind: "lines" | "json" | "redact-only"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
 
@@ -76,10 +76,10 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const isForProgram = isJsonFormat(options.format);
   const isQuiet = isForProgram || options.quiet;
   const printsEvents = options.hasJsonEvents === true;
-  const drawsFrames = !printsEvents && terminal.stderr && !isForProgram;
+  const isStderrForPeople = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);
   const canPage = options.pager && terminal.stdout && !isInBuild;
-  const canSpin = drawsFrames && !options.quiet && !isInBuild && env.TERM !== "dumb";
+  const canSpin = isStderrForPeople && !options.quiet && !isInBuild && env.TERM !== "dumb";
   const errorColor = hasColor(host, "stderr", options.color);
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
@@ -101,7 +101,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
 
   const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
     const line = `note: ${toOneLine(safe.text(sentence))}`;
-    const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
+    const lines = isStderrForPeople ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
   const notice = (sentence: string) => {
@@ -111,7 +111,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
 
   /** Writes to standard output, after everything that was queued for standard error. */
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
-    const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
+    const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
         spinner?.stop();
@@ -145,7 +145,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     canPage,
     isForProgram,
     printsEvents,
-    drawsFrames,
+    isStderrForPeople,
     /** True if the reader of standard output left. Then a command that changes nothing can stop with exit code 0. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
@@ -161,7 +161,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     printText: (text: string) =>
       terminal.stdout
         ? print([safe.text(text)], { kind: "lines", isPaged: false })
-        : print([text], { kind: "verbatim", isPaged: false }),
+        : print([text], { kind: "redact-only", isPaged: false }),
     printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);

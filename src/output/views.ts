@@ -22,7 +22,7 @@ export interface Column<Row> {
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
-  /** A narrow terminal omits columns of a high rank first, and never those of rank 0. */
+  /** A narrow terminal omits columns of a high rank first, and never columns of rank 0. */
   readonly rank: number;
   /** True if the cells are names that people type. Without such a column, the first column has the names. */
   readonly hasNames?: boolean;

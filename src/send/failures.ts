@@ -86,7 +86,7 @@ interface RejectedFacts extends LogCounts {
   readonly unreadable: number;
   readonly file: string;
   readonly isEmpty: boolean;
-  /** True if the rejects file has records of another tool. It may lack records that its groups need. */
+  /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
   readonly isConverted: boolean;
 }
 

@@ -25,7 +25,7 @@ export const openRejects = (
   // Rejects of a pipe are private, because rollcall does not know who may read the pipe's data.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the files as rollcall's if they have exactly these groups, because `convert` does not record its files. */
+  /** Records the digests of the files if they have exactly these groups, because `convert` records no digests. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -108,7 +108,7 @@ const replaceFile = async (
 
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
-    // An empty digest is never recorded, so only regular files are replaced.
+    // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a regular file.
     if (!(await stat(path)).isFile()) return "";
     const digester = createHash("sha256");
     for await (const chunk of createReadStream(path)) digester.update(chunk);
@@ -123,7 +123,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
   const window = new grouping.ReadWindow();
   const firstSources = new Map<string, Source>();
   let lineCount = 0;
-  let isEnded = true;
+  let isAtLineStart = true;
   return {
     countLines: () => lineCount,
     async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
@@ -135,7 +135,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         const recordLines = new Map<string, number>();
         for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
-          if (beginsLine && !isEnded) yield newlineBytes;
+          if (beginsLine && !isAtLineStart) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
           const addedLines = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
           if (record !== undefined) recordLines.set(`${record.file}:${record.line}`, lineCount);
@@ -145,7 +145,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           }
           yield bytes;
           lineCount += addedLines;
-          isEnded = bytes.at(-1) === newline;
+          isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
         const where = grouping.locateGroup(dataset, group);
@@ -192,7 +192,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the same `group_id`, so that the lines of both groups would be read as one group. */
+/** True if an earlier file has the same `group_id`, so both groups would be read as one. Notes an id's first file. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },

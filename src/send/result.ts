@@ -95,16 +95,16 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 
 /** Adds the problems of rejected groups to the failure of a run that cannot write the rejects file. */
 const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, rejectsFailure = sent.stop } = run;
+  const { sent, rejectsFailure: cause = sent.stop } = run;
   const failure = findFailure(dataset, run);
-  if (rejectsFailure?.kind.startsWith("rejects-") !== true) return failure;
+  if (cause?.kind.startsWith("rejects-") !== true) return failure;
   const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
   const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
   return failure?.withDetails({ problems, ruleCounts: dataset.problems.counts });
 };
 
-/** Returns the gravest failure: an unknown outcome, a signal, a partial log, or the failure that stopped the run. */
+/** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
@@ -139,7 +139,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
-  // Without a ledger, a rerun would log everything again.
+  // `retryable` needs a ledger, because a rerun without a ledger logs everything again.
   if (logged + groups.already_logged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;

@@ -94,7 +94,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request. Returns false if the request is divided, claimed by other runs, or resolved by somebody. */
+  /** Sends a request. Returns false if it is divided or resolved, or if other runs claimed some or all groups. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -138,7 +138,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // Failures occur only before the last byte of a body or between attempts. Other errors leave the outcome unknown.
+      // `Failure` is thrown only before a body's last byte or between attempts. Other errors leave the outcome unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
       await record(sentRequest, sentRequest.mayBeLogged ? "unknown" : "not_sent");
@@ -245,7 +245,7 @@ const maxCopiedKeys = 4096;
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies the keys of adjacent groups at once, but not all keys, because each copy needs temporary memory.
+  // Copies the keys of adjacent groups together. `maxCopiedKeys` limits the temporary memory of a copy.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;

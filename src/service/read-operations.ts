@@ -45,7 +45,7 @@ export const callOperation = (store: Store): Operation =>
 
 type CatalogKind = "analysis" | "router";
 
-/** Reads the provider's file, or the sample if no file exists. @throws Refusal 404, 500 */
+/** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string): Promise<string | Uint8Array> => {
   const folder = join(dataDir, "catalog", kind);
   const files = await readdir(folder).catch(() => []);
@@ -140,7 +140,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // A message stays a message, because readers take a completion for a sampled turn.
+  // An assistant message does not become a completion, because readers treat a completion as a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>): string =>
     choice === undefined
       ? message

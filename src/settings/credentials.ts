@@ -127,8 +127,8 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOr
   const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
   const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
   const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-  // If the saved key fits the URL that applies without the option or variable, the advised login is for a new profile.
-  // The new profile lacks the URLs of this profile.
+  // If removing the URL's option or variable restores the saved key's origin, the advised login is for a new profile.
+  // A new profile lacks the URLs of this profile.
   const urls = urlSettingNames
     .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
     .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
@@ -142,7 +142,7 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOr
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
-/** Checks a user name, which Basic authentication ends at a colon (interface 5). @throws Failure `setting-invalid` */
+/** Checks a user name. In Basic authentication, a colon ends it (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";

@@ -68,7 +68,7 @@ export const findOrigin = (settings: Settings, use: CredentialUse): string | und
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
-type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
+type Login = Readonly<{ use: CredentialUse; origin: string }>;
 
 /** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
@@ -88,7 +88,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     throw contradiction(`the profile ${localProfile}`, "auth login", why);
   }
   const uses = only === undefined ? credentials.credentialUses : [only];
-  const findTargets = (): readonly LoginTarget[] =>
+  const findLogins = (): readonly Login[] =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
@@ -112,9 +112,9 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     flags[name] = await promptForSetting(host, name, { key, isRequired });
     return flags[name] !== undefined || (await askNext(key));
   };
-  if (findTargets().length === 0) await askNext();
+  if (findLogins().length === 0) await askNext();
   for (const name of otherLoginSettings) settings.get(name);
-  const known = findTargets();
+  const known = findLogins();
   if (known.length === 0) {
     const { host: missing } = credentials.useTargets[only ?? "log"];
     throw settingMissing(values.urlSettingName(missing), settings.profile, false);
@@ -123,11 +123,11 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
     settings: { ...settings, credential },
-    findTargets,
+    findLogins,
     /** Returns the origin of a saved key that the login would replace by a key for another origin. */
     findReplacedOrigin: (): string | undefined => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
-      for (const { use, origin } of findTargets()) {
+      for (const { use, origin } of findLogins()) {
         const login = saved?.[use];
         if (isObject(login) && typeof login.origin === "string" && login.origin !== origin) return login.origin;
       }
@@ -147,7 +147,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
         const [from, to] = [show(saved?.[name] ?? flags[name]), show(flags[name])];
         if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
       }
-      const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
+      const logins = findLogins().map(({ use, origin }): [string, JsonObject] => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });
       return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
@@ -177,13 +177,13 @@ const findMistake = (text: string): "url" | "command" | undefined => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-const readKey = async ({ host, screen }: SettingsSources, targets: readonly LoginTarget[], withToken: boolean) => {
+const readKey = async ({ host, screen }: SettingsSources, logins: readonly Login[], withToken: boolean) => {
   // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
   const isTyped = canAsk(host);
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
-  const usesOf = (origin: string) => targets.flatMap((target) => (target.origin === origin ? target.use : []));
-  const origins = [...new Set(targets.map(({ origin }) => origin))];
+  const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : []));
+  const origins = [...new Set(logins.map(({ origin }) => origin))];
   const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
   for (let notice = ""; ; ) {
     // Joins pasted lines, so that a key of two lines is refused. Its first line alone would be a wrong key.
@@ -195,7 +195,7 @@ const readKey = async ({ host, screen }: SettingsSources, targets: readonly Logi
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistake(key);
     if (mistake === undefined) {
-      const uses = targets.map(({ use }) => use);
+      const uses = logins.map(({ use }) => use);
       screen.hideSecret(key);
       credentials.checkSecret({ text: key, from, where: {} }, uses);
       return key;

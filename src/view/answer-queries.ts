@@ -17,7 +17,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Reads a row, with the match of a searched text. Keeps matches in memory, because the page polls. */
+  /** Reads a row, with the match of a searched text. Keeps found matches in memory, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;

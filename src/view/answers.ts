@@ -171,7 +171,7 @@ export interface GroupContent {
   /** Number of messages at the start that all trajectories share. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs the group, or reads the group's calls; null if the group is invalid or from stdin. */
+  /** `call read` for a logged group, else `log`; null if the group is not logged, and is invalid or from stdin. */
   readonly command: string | null;
 }
 

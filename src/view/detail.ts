@@ -79,8 +79,9 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) =>
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group, or reads the group's calls; null for an invalid group or for stdin. */
+/** Returns the command that logs a group; null for an invalid group or for stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
+  // For a logged group, returns the command that reads its calls.
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   }

@@ -21,10 +21,10 @@ const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly
       elements.push(own.toString("utf8", startOf(table, root), end));
     }
     const { fault, isEnd } = read;
-    const at = base + read.length;
+    const at = base + read.restAt;
     if (isEnd || fault !== undefined) return { elements, isEnd, at, fault: fault && { ...fault, at: base + fault.at } };
     base = at;
-    length -= read.length;
+    length -= read.restAt;
   }
 };
 

@@ -229,9 +229,9 @@ describe("findFault", () => {
       for (const size of [...sizes, bytes.length]) {
         end = Math.min(bytes.length, end + size);
         const own = { isLast: end === bytes.length, isTolerant: false };
-        const { length, isEnd, fault } = reader.readElements(bytes.subarray(base, end), own);
+        const { restAt, isEnd, fault } = reader.readElements(bytes.subarray(base, end), own);
         if (isEnd) break;
-        if (fault === undefined) base += length;
+        if (fault === undefined) base += restAt;
         else {
           expect({ ...fault, at: base + fault.at }).toEqual(findFault(bytes));
           break;

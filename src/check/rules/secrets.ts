@@ -5,7 +5,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 /** `kind` includes an article, such as in `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
-/** Patterns are matched where a run of key characters starts. Their first two characters are letters or sets. */
+/** Patterns are matched where a run of key characters starts. Each begins with two letters, digits or sets: `[sr]k`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],

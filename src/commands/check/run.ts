@@ -18,16 +18,16 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: RuleCounts = []) => {
+  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[], counts: RuleCounts = []) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
     const names = new Set(sources.map(({ name }) => name));
-    const unreadable = new Set(found.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
+    const unreadable = new Set(problems.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
     const inputs = [...names, ...unreadable];
     const mode = combineModes([...sources, ...Array.from(unreadable, (name) => ({ name }))]);
     for (const report of reports) {
-      const problems = report.form === "github" ? await foldWarnings(found, counts) : found;
-      await printReport(screen, { ...report, inputs, problems, mode });
+      const shown = report.form === "github" ? await foldWarnings(problems, counts) : problems;
+      await printReport(screen, { ...report, inputs, problems: shown, mode });
     }
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {

@@ -73,7 +73,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format };
 };
 
-/** Nobody types this text. It replaces the current word, so that the parser finds the word's option or argument. */
+/** Replaces the current word, so that the parser finds the word's option or argument. Nobody types this text. */
 const cursorMark = "-\0";
 
 const findCandidates = async (

@@ -16,7 +16,7 @@ const maxShownPerRule = 3;
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
-const selectExcerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
+const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
 
 export const printWarnings = async (
   { screen }: Context,
@@ -58,7 +58,7 @@ export const selectProblems = async (
   const kinds = foldProblems(problems);
   // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
   const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
-  /** Number of counted problems that are not in `problems`, by rule. They are added to the rule's first kind. */
+  /** Number of counted problems that `problems` lacks, by rule. The first kind of a rule includes its number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];

@@ -24,7 +24,7 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** `trajectories` counts those with a choice. `total` counts all that `addMeasured` added. */
+  /** `trajectories` counts trajectories with a choice. `total` counts all trajectories of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Adds a trajectory whose choices are not counted. */

@@ -56,7 +56,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   /** Includes all invalid groups. */
   const kept: number[] = [];
   /** Indexes of the selected trajectories by group; absent for groups that are selected whole. */
-  const cutGroups = new Map<number, readonly number[]>();
+  const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
     const count = groups.trajectoriesOf(group);
@@ -71,10 +71,10 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
       const positions = byReward.slice(0, best).sort((a, b) => a - b);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
-      if (positions.length > 0 && positions.length < count) cutGroups.set(group, positions);
+      if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
     }
   }
-  return { kept, cutGroups, filteredOut };
+  return { kept, subsets, filteredOut };
 };
 
 /** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
@@ -99,7 +99,7 @@ interface SearchOptions {
   /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
-  /** Returns the rewards of a group if all are known. An expression about rewards alone then reads no file. */
+  /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
   readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 

@@ -21,7 +21,7 @@ export const selectDataset = async (
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
   const selected = await selectGroups(dataset, choosing, signal);
-  const { kept, cutGroups, filteredOut } = selected;
+  const { kept, subsets, filteredOut } = selected;
   const { sources, lineOf } = await composeSources(dataset, selected, signal);
   const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
@@ -34,9 +34,9 @@ export const selectDataset = async (
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
   problems.merge(errors);
-  const [firstCut = 0] = cutGroups.keys();
-  if (cutGroups.size > 0)
-    problems.report("baseline-changed", { groups: cutGroups.size }, () => locateGroup(dataset, firstCut));
+  const [firstReduced = 0] = subsets.keys();
+  if (subsets.size > 0)
+    problems.report("baseline-changed", { groups: subsets.size }, () => locateGroup(dataset, firstReduced));
   // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...rest] = dataset.sources;
@@ -62,27 +62,27 @@ type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
 /** Composes a source for each input, with a line for each selected group that starts in the input. */
-const composeSources = async (dataset: Dataset, { kept, cutGroups }: SelectedGroups, signal: AbortSignal) => {
+const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number): Buffer =>
-    groups.isValid(group) ? composeGroup(dataset, group, window, cutGroups.get(group)) : invalidLine;
+    groups.isValid(group) ? composeGroup(dataset, group, window, subsets.get(group)) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
     if (lines === undefined) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
-    // The length of an uncut group is known without reading the group.
-    const isCut = cutGroups.has(group);
-    if (isCut) await setImmediate();
-    lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
+    // The length of a whole group is known without reading the group.
+    const isReduced = subsets.has(group);
+    if (isReduced) await setImmediate();
+    lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
     sources: composedSources.flatMap(({ source, lines }): readonly input.Source[] => {
-      const origin = createOrigin(dataset, { source, lines, cutGroups });
+      const origin = createLineOrigin(dataset, { source, lines, subsets });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
     lineOf: (group: number): string => {
@@ -108,10 +108,10 @@ const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group:
 const findLastUpTo = (column: Column, max: number): number =>
   Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
 
-const createOrigin = (
+const createLineOrigin = (
   dataset: Dataset,
-  { source, lines, cutGroups }: { source: input.Source; lines: ComposedLines; cutGroups: SelectedGroups["cutGroups"] },
-): input.Origin => {
+  { source, lines, subsets }: { source: input.Source; lines: ComposedLines; subsets: SelectedGroups["subsets"] },
+): input.LineOrigin => {
   const { groups } = dataset;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
   return {
@@ -120,11 +120,11 @@ const createOrigin = (
     positionOf: (line) => locateGroup(dataset, groupAt(line)),
     digestOf: (line) => {
       const group = groupAt(line);
-      const positions = cutGroups.get(group);
+      const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // With an origin, the digest of a cut group comes from the records of the selected trajectories. Without an
-      // origin, the digest combines the digest of the whole group with the selected positions.
+      // If a file was converted, the digest of a reduced group comes from the records of the selected trajectories.
+      // Otherwise, the digest combines the digest of the whole group with the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??
@@ -134,8 +134,7 @@ const createOrigin = (
     locationOf: async (line, path) => {
       const group = groupAt(line);
       const [list, at, ...inside] = path;
-      const position =
-        list === "trajectories" && typeof at === "number" ? (cutGroups.get(group)?.[at] ?? at) : undefined;
+      const position = list === "trajectories" && typeof at === "number" ? (subsets.get(group)?.[at] ?? at) : undefined;
       const isBare = groups.isBare(group);
       const groupPart = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
       if (groupPart === undefined) return {};

@@ -25,7 +25,7 @@ export const endNext: u32 = 4;
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
-/** The end of the text. White space or the terminator follows, so reading one more byte is safe. */
+/** The end of the text. White space or a 0 byte follows, so reading one more byte is safe. */
 let end: usize = 0;
 
 /** Sets the fault of a text that ends at `limit` and is correct up to `at`, where the token `next` is expected. */

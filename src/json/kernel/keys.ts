@@ -26,7 +26,7 @@ const keys: usize = memory.data(8 * 2048, 8);
 
 /** The use of a key whose values get one node each, without nodes for members and elements. */
 export const leafUse: u32 = 1;
-/** The use of a key whose registered texts are part of the object's shape. An object with another text has none. */
+/** The use of a key whose registered texts are part of the object's shape. An object with another text has no shape. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {

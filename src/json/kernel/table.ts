@@ -25,7 +25,7 @@ const nodeBytes: usize = 16;
 /** The id of a key with escapes or non-ASCII characters, which must be decoded before it is compared. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Wide loads, such as in `findRun`, may read this many bytes after a text, without effect. */
+/** Wide loads, such as in `findRun`, may read this many bytes after a text, and ignore them. */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
@@ -179,8 +179,8 @@ function stopAt(at: usize, expected: u32): usize {
 const closingDistance: u32 = 2;
 
 /**
- * Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. It is one function, so
- * that its variables stay in registers.
+ * Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. A single function, so
+ * that all variables stay in registers.
  */
 function readValue(from: usize): usize {
   let at = skipWhite(from);

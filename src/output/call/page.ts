@@ -172,7 +172,7 @@ const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
-  const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "also", members: others }];
+  const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
   const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
@@ -205,7 +205,7 @@ const toPartSections = (part: calls.Part): readonly Section[] => {
   if (part.kind === "said") return [toTextSection(formatTree(part.value))];
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(formatMedia(part))];
-  if (part.kind === "also") return [titled("other fields", formatTree(calls.toObject(part.members)))];
+  if (part.kind === "other") return [titled("other fields", formatTree(calls.toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
   const isText = callArguments?.kind === "text";

@@ -120,7 +120,7 @@ const textOfPart = (part: Part): string => {
       return [part.name ?? "?", part.callArguments?.text ?? "", textOfParts(part.result?.parts)].join("\n");
     case "result":
       return textOfParts(part.parts);
-    case "also":
+    case "other":
       return part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n");
     case "media":
       return `${part.category}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
@@ -133,7 +133,7 @@ const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPar
 
 export const summarizeTurn = ({ parts }: Turn): string => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
-  const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "also");
+  const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "other");
   return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
 };
 
@@ -216,7 +216,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? undefined : other?.parts} />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
-      {members.length > 0 && <Parts parts={[{ kind: "also", members }]} />}
+      {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
       <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
     </li>
   );
@@ -261,7 +261,7 @@ const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps
       }
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
-    case "also":
+    case "other":
       return <FoldedText {...shown} title="other fields" />;
     case "thought":
       return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} {...shown} kind="prose" />;

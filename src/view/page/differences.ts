@@ -4,7 +4,7 @@ import type { Turn } from "../../calls/conversation.ts";
 /** Maximum product of the lengths of two lists that `findShared` compares in order. */
 const maxComparisons = 1_000_000;
 
-/** Returns the counterpart of each turn: an equal turn, or the next turn of the same role between two equal turns. */
+/** Returns each turn's counterpart: an equal turn, or else the next turn of its role before the next equal turns. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -48,7 +48,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** For each pair of positions, the length of the longest common subsequence from there on. */
+  /** For each pair of positions, the length of the longest common subsequence from the pair on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number): number => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number): number => lengths[cell(a, b)] ?? 0;

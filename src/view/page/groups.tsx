@@ -98,8 +98,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
   /**
-   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes. It is
-   * the `key` of the table, so a new number makes new row elements.
+   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes.
+   * The number is the `key` of the table, so a new number makes new row elements.
    */
   const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
