@@ -201,23 +201,16 @@ describe("a broken log request", () => {
     await breakRequests(40);
   });
 
-  it("counts as not sent if the run is interrupted before its last byte", async () => {
+  it.each([
+    ["counts as not sent if the run is interrupted before its last byte", mebibyte, bodyOf(100, mebibyte), false],
+    ["ends as unknown if the run is interrupted after its last byte", 10, bodyOf(2, 5), true],
+  ])("%s", async (_, count, body, isBodySent) => {
     const stop = { now: (): void => undefined };
-    const server = await serverAfter(mebibyte, () => stop.now());
+    const server = await serverAfter(count, () => stop.now());
     const { client, interrupt } = clientAt(server.url);
     stop.now = interrupt;
-    const request = { parameters: { model_id: "m" }, body: bodyOf(100, mebibyte) };
-    const attempt = await client.attempt(logTrajectories, request);
-    expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", isBodySent: false });
-  });
-
-  it("ends as unknown if the run is interrupted after its last byte", async () => {
-    const stop = { now: (): void => undefined };
-    const server = await serverAfter(10, () => stop.now());
-    const { client, interrupt } = clientAt(server.url);
-    stop.now = interrupt;
-    const request = { parameters: { model_id: "m" }, body: bodyOf(2, 5) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "ABORTED", isBodySent: true });
+    const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
+    expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", isBodySent });
   });
 
   it("never starts if the run was interrupted before", async () => {

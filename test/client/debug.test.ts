@@ -3,9 +3,7 @@ import { readCall } from "../../src/contract/call.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { closedPort, json, scriptedServer } from "../support/server.ts";
-import { bodyOf, clientAt, failureOf } from "./open.ts";
-
-const list = { parameters: {}, body: undefined };
+import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 describe("the --debug output", () => {
   it("shows a request and its reply without secret headers", async () => {

@@ -7,9 +7,18 @@ import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
 import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { attemptAt, bodyOf, clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
+import {
+  attemptAt,
+  bodyOf,
+  clientAt,
+  failureOf,
+  list,
+  listFailureOf,
+  type Overrides,
+  rawServer,
+  wireReply,
+} from "./open.ts";
 
-const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
 const failureAt = async (url: string, overrides: Overrides = {}) =>
@@ -187,8 +196,7 @@ describe("a connection", () => {
 
   it("gets no second try if the other side does not speak HTTP", async () => {
     const server = await rawServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
-    const { client, waits } = clientAt(server.url);
-    const failure = await failureOf(client.send(listModels, list));
+    const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "NOT_HTTP" } });
     expect(waits).toEqual([]);
   });
@@ -284,8 +292,7 @@ describe("a connection over TLS", () => {
 
   it("gets no second try if the certificate is self-signed", async () => {
     const server = await tlsServer({});
-    const { client, waits } = clientAt(server.url);
-    const failure = await failureOf(client.send(listModels, list));
+    const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
     expect(waits).toEqual([]);
   });

@@ -10,6 +10,7 @@ import {
   type StreamedBody,
 } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
+import { listModels } from "../../src/contract/models.ts";
 import { Failure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
@@ -82,6 +83,15 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => 
     throw thrown;
   }
   throw new Error("it did not fail");
+};
+
+/** The request for a list of models. */
+export const list = { parameters: {}, body: undefined };
+
+/** The failure of a request for a list of models, and the waits before its retries. */
+export const listFailureOf = async ({ client, waits }: Opened) => {
+  const failure = await failureOf(client.send(listModels, list));
+  return { failure, waits };
 };
 
 export interface RawServer {

@@ -6,9 +6,8 @@ import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { attemptAt, bodyOf, clientAt, failureOf, rawServer, wireReply } from "./open.ts";
+import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } from "./open.ts";
 
-const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
 /** A request to a proxy. */

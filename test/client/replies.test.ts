@@ -4,11 +4,9 @@ import { listModels } from "../../src/contract/models.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
+import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const { printFailure } = await loadFailurePrinter();
-
-const list = { parameters: {}, body: undefined };
 
 /** The failure of a list if the service gives this answer. */
 const failureAt = async (answer: Answer, overrides: Overrides = {}) => {

@@ -6,9 +6,8 @@ import type { Credential } from "../../src/contract/endpoint.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { json, scriptedServer } from "../support/server.ts";
-import { attemptAt, bodyOf, clientAt, failureOf } from "./open.ts";
+import { attemptAt, bodyOf, clientAt, failureOf, list } from "./open.ts";
 
-const list = { parameters: {}, body: undefined };
 const project = { header: "Vendor-Project", value: "team/project" };
 
 describe("the path of a request", () => {

@@ -3,9 +3,8 @@ import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
-import { clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
+import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
-const list = { parameters: {}, body: undefined };
 const models = json({ data: [] });
 
 /** Waits of a client that meets these answers, one after the other, before it has a list. */
@@ -37,8 +36,7 @@ describe("a read", () => {
 
   it.each([400, 403, 404, 409, 413, 418, 422, 425])("ends after %i", async (status) => {
     const server = await scriptedServer([{ answer: json({}, status) }]);
-    const { client, waits } = clientAt(server.url);
-    await failureOf(client.send(listModels, list));
+    const { waits } = await listFailureOf(clientAt(server.url));
     expect(waits).toEqual([]);
   });
 
@@ -49,8 +47,9 @@ describe("a read", () => {
   });
 
   it("tries again after a refused connection until no wait is left", async () => {
-    const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 });
-    const failure = await failureOf(client.send(listModels, list));
+    const { failure, waits } = await listFailureOf(
+      clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 }),
+    );
     expect(failure).toMatchObject({
       code: "unavailable",
       message: expect.stringContaining(` on attempt ${waits.length + 1}: `),
@@ -114,8 +113,7 @@ describe("the wait before a retry", () => {
       { answer: busy({ "retry-after": "20" }) },
       { answer: busy({ "retry-after": "50" }) },
     ]);
-    const { client, waits } = clientAt(server.url, { maxWaitMs: 60_000 });
-    const failure = await failureOf(client.send(listModels, list));
+    const { failure, waits } = await listFailureOf(clientAt(server.url, { maxWaitMs: 60_000 }));
     expect(waits).toEqual([20_000]);
     expect(failure).toMatchObject({
       code: "unavailable",
@@ -127,8 +125,7 @@ describe("the wait before a retry", () => {
 
   it("does not start if no waiting is allowed", async () => {
     const server = await scriptedServer([{ answer: busy({ "retry-after": "0" }) }]);
-    const { client, waits } = clientAt(server.url, { maxWaitMs: 0 });
-    await failureOf(client.send(listModels, list));
+    const { waits } = await listFailureOf(clientAt(server.url, { maxWaitMs: 0 }));
     expect(waits).toEqual([]);
   });
 

@@ -2,12 +2,11 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { accept, refuse } from "../support/raw-server.ts";
-import { afterOne, groupOf, linesOf, oneEach, openPlace, rulesOf, takeAndReset, three } from "./place.ts";
+import { afterOne, groupOf, linesOf, oneEach, openPlace, openThree, rulesOf, takeAndReset, three } from "./place.ts";
 
 describe.concurrent("equal groups", () => {
   it("are recognized under another file name, compressed, and from a pipe", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context);
     expect((await place.log([file])).code).toBe(0);
     mkdirSync(place.path("elsewhere"));
     renameSync(file, place.path("elsewhere/a.jsonl"));

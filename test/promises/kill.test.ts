@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it, type TestContext } from "vitest";
-import { accept, faultyService } from "../support/raw-server.ts";
-import { oneEach, placeAt, three } from "./place.ts";
+import { accept } from "../support/raw-server.ts";
+import { oneEach, openThree } from "./place.ts";
 
 /** Rounds of the slow test. `node bench/kill.js` has 200. */
 const rounds = "5";
@@ -12,9 +12,7 @@ const killRun = async (
   context: TestContext,
   { echoes = false, isLogged }: { readonly echoes?: boolean; readonly isLogged: boolean },
 ) => {
-  const service = await faultyService(context, { echoes });
-  const place = placeAt(context, service.url);
-  const file = place.write("a.jsonl", three);
+  const { service, place, file } = await openThree(context, { echoes });
   const arrival = new Promise<void>((resolve) => {
     service.next(accept, async (asked) => {
       await (isLogged ? asked.take() : asked.body());

@@ -9,6 +9,7 @@ import {
   linesOf,
   oneEach,
   openPlace,
+  openThree,
   placeAt,
   rulesOf,
   running,
@@ -20,9 +21,7 @@ describe.concurrent("the ledger", () => {
   it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(
     "is a new file named %s, with a notice under CI, unless the file has content",
     async (name, context) => {
-      const service = await faultyService(context);
-      const place = placeAt(context, service.url, { CI: "true" });
-      const file = place.write("a.jsonl", three);
+      const { place, file } = await openThree(context, {}, { CI: "true" });
       if (name === "ledger.db") place.write(name, "");
       const first = await place.log([file, "--ledger", name]);
       expect([first.code, first.document?.ledger?.created]).toEqual([0, true]);
@@ -35,8 +34,7 @@ describe.concurrent("the ledger", () => {
   );
 
   it.for([0o644, 0o604])("keeps the mode %i, with a warning and its fix", async (mode, context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", three);
+    const { place, file } = await openThree(context);
     expect((await place.run(["log", "m", "--split", "train", file])).stderr).not.toContain("insecure-permissions");
     chmodSync(ledgerOf(place), mode);
     for (const command of [
@@ -52,8 +50,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("contains no content and no secrets", async (context) => {
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "a-secret-token" });
+    const { place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "a-secret-token" });
     const line = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"peculiar"}],"reward":1}]}';
     expect((await place.log([place.write("a.jsonl", line)])).code).toBe(0);
     const bytes = readFileSync(ledgerOf(place), "latin1");
@@ -92,8 +89,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("is one ledger under all names of its file, and leaves no lock", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context);
     mkdirSync(place.path("real"));
     symlinkSync(place.path("real"), place.path("linked"));
     place.write("real/ledger.db", "");
@@ -108,9 +104,9 @@ describe.concurrent("the ledger", () => {
   });
 
   it("gives exit 11 if another run holds it too long, and is free once that run is killed", async (context) => {
-    const service = await faultyService(context, { otherwise: async (asked) => void (await asked.body()) });
-    const place = placeAt(context, service.url);
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context, {
+      otherwise: async (asked) => void (await asked.body()),
+    });
     const holder = place.start([file, ...oneEach]);
     while (service.bodies.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     const waiting = await place.log([file, ...oneEach, "--max-wait", "300ms"]);
@@ -125,8 +121,7 @@ describe.concurrent("the ledger", () => {
 
   it("shows a request in flight, and a dry run does not plan its groups", async (context) => {
     const hold = held();
-    const { place } = await openPlace(context, { otherwise: hold.deed });
-    const file = place.write("a.jsonl", three);
+    const { place, file } = await openThree(context, { otherwise: hold.deed });
     const run = running(place, [file]);
     await hold.came;
     expect(await place.entries()).toMatchObject([{ state: "trying", groups: 3 }]);

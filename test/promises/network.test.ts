@@ -205,8 +205,7 @@ describe.concurrent("a request that is retried", () => {
   });
 
   it("uses a new key from credential_command after a 401", async (context) => {
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_CREDENTIAL_COMMAND: "" });
+    const { service, place } = await openPlace(context, {}, { ROLLCALL_CREDENTIAL_COMMAND: "" });
     const program = place.path("key.sh");
     writeFileSync(
       program,

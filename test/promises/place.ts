@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Deed, type FaultyService, type Finishing, faultyService } from "../support/raw-server.ts";
+import { type Deed, type FaultyService, type Finishing, faultyService, held } from "../support/raw-server.ts";
 import { endOf, newHome, type Ran, type RunOptions, runRollcall, startInTurn, startRollcall } from "../support/run.ts";
 
 /** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
@@ -106,9 +106,27 @@ export const placeAt = (
 };
 
 /** Opens a service, and a place for runs against it. */
-export const openPlace = async (context: Finishing, options: Parameters<typeof faultyService>[1] = {}) => {
+export const openPlace = async (
+  context: Finishing,
+  options: Parameters<typeof faultyService>[1] = {},
+  more: Readonly<Record<string, string>> = {},
+) => {
   const service = await faultyService(context, options);
-  return { service, place: placeAt(context, service.url) };
+  return { service, place: placeAt(context, service.url, more) };
+};
+
+/** Opens a service, and a place with a file of three groups. */
+export const openThree = async (...options: Parameters<typeof openPlace>) => {
+  const { service, place } = await openPlace(...options);
+  return { service, place, file: place.write("a.jsonl", three) };
+};
+
+/** Opens a place with a file of three groups, and a service that holds a request, after those that the deeds answer. */
+export const openHeld = async (context: Finishing, ...deeds: readonly Deed[]) => {
+  const hold = held();
+  const opened = await openThree(context);
+  opened.service.next(...deeds, hold.deed);
+  return { hold, ...opened };
 };
 
 /** Parses the document on stdout, if there is one, and the error document in the last line of stderr. */
@@ -146,10 +164,8 @@ export const afterOne = async (
     args = oneEach,
   }: { readonly deed: Deed; readonly echoes?: boolean; readonly args?: readonly string[] },
 ): Promise<{ service: FaultyService; place: Place; file: string }> => {
-  const service = await faultyService(context, { echoes });
+  const { service, place, file } = await openThree(context, { echoes });
   service.next(deed);
-  const place = placeAt(context, service.url);
-  const file = place.write("a.jsonl", three);
   await place.log([file, "--max-wait", "0s", ...args]);
   return { service, place, file };
 };

@@ -26,8 +26,7 @@ describe.concurrent("--on-refused skip", () => {
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 
   it("rejects the groups that a 422 names and sends the others", async (context) => {
-    const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error, document } = await place.log([file, ...skipRefused]);
     expect([code, error?.cause, document?.groups.logged, document?.groups.rejected]).toEqual([7, "refused", 2, 2]);
@@ -46,8 +45,7 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("records the line that begins a group if the refused value is on a later one", async (context) => {
-    const service = await faultyService(context, { otherwise: picky(new Set([2, 3])) });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: picky(new Set([2, 3])) });
     const last = groupOf(3).replace('"reward"', '\n"reward"');
     const file = place.write("a.json", `[${groupOf(1)},\n${groupOf(2)},\n${last}]\n`);
     expect((await place.log([file, ...skipRefused])).code).toBe(7);
@@ -59,8 +57,7 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
-    const service = await faultyService(context, { otherwise: picky(new Set([2]), false) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: picky(new Set([2]), false) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file, ...skipRefused]);
     expect([code, error?.code, service.logged]).toEqual([6, "refused", []]);
@@ -94,8 +91,7 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("is off by default, so that a run stops at the first refusal and names the lines", async (context) => {
-    const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file]);
     expect([code, error?.problems?.map(({ line }) => line)]).toEqual([6, [2, 4]]);

@@ -1,11 +1,13 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import { accept, faultyService, held, refuse } from "../support/raw-server.ts";
+import { accept, held, refuse } from "../support/raw-server.ts";
 import { endOf, interruptWaiting } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, openPlace, placeAt, running, three } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, running } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.concurrent("a signal", () => {
+  const busy = refuse(429, { headers: ["Retry-After: 100"] });
+
   it.for([
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -13,11 +15,7 @@ describe.concurrent("a signal", () => {
   ] as const)(
     "named %s lets the request in flight end with exit %i, and the next run continues",
     async ([name, code], context) => {
-      const hold = held();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const place = placeAt(context, service.url);
-      const file = place.write("a.jsonl", three);
+      const { hold, service, place, file } = await openHeld(context);
       const run = running(place, [file, ...oneEach]);
       await hold.came;
       await run.signal(name);
@@ -32,11 +30,8 @@ describe.concurrent("a signal", () => {
   );
 
   it("changes nothing during a last request that is answered", async (context) => {
-    const hold = held();
-    const service = await faultyService(context);
-    service.next(hold.deed);
-    const place = placeAt(context, service.url);
-    const run = running(place, [place.write("a.jsonl", three)]);
+    const { hold, place, file } = await openHeld(context);
+    const run = running(place, [file]);
     await hold.came;
     await run.signal("SIGINT");
     hold.letGo();
@@ -44,11 +39,7 @@ describe.concurrent("a signal", () => {
   });
 
   const checkUnknown = async (context: TestContext, signals: readonly NodeJS.Signals[]): Promise<void> => {
-    const hold = held();
-    const service = await faultyService(context);
-    service.next(accept, hold.deed);
-    const place = placeAt(context, service.url);
-    const file = place.write("a.jsonl", three);
+    const { hold, place, file } = await openHeld(context, accept);
     const run = running(place, [file, ...oneEach]);
     await hold.came;
     for (const name of signals) await run.signal(name);
@@ -73,10 +64,7 @@ describe.concurrent("a signal", () => {
   });
 
   it("ends the process if it is the third, also if nobody reads stdout", async (context) => {
-    const hold = held();
-    const service = await faultyService(context);
-    service.next(hold.deed);
-    const place = placeAt(context, service.url);
+    const { hold, place } = await openHeld(context);
     const groups = Array.from({ length: 4000 }, (_, at) => groupOf(at));
     const child = place.start([place.write("a.jsonl", linesOf(...groups))]);
     const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve([code, signal])));
@@ -120,8 +108,7 @@ describe.concurrent("a signal", () => {
   });
 
   it("ends the wait for a service", async (context) => {
-    const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context, { otherwise: busy });
     const run = running(place, [file]);
     while (service.bodies.length === 0) await pause(20);
     while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
@@ -135,8 +122,7 @@ describe.concurrent("a signal", () => {
 
   it("prints the document if it ends the wait for another run", { tags: "slow" }, async (context) => {
     const hold = held();
-    const { place } = await openPlace(context, { otherwise: hold.deed });
-    const file = place.write("a.jsonl", three);
+    const { place, file } = await openThree(context, { otherwise: hold.deed });
     const first = running(place, [file]);
     await hold.came;
     const second = await interruptWaiting(() => place.start([file]), {
@@ -149,8 +135,7 @@ describe.concurrent("a signal", () => {
   });
 
   it("named SIGKILL leaves nothing unknown if the run waits for the service", async (context) => {
-    const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context, { otherwise: busy });
     const child = place.start([file]);
     while (service.bodies.length === 0) await pause(20);
     while ((await place.entries())[0]?.state !== "not_sent") await pause(20);

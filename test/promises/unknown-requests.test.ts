@@ -9,6 +9,7 @@ import {
   linesOf,
   oneEach,
   openPlace,
+  openThree,
   placeAt,
   reset,
   rulesOf,
@@ -34,8 +35,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is resent within the run with --on-unknown resend, and left alone with leave", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", three);
+    const { service, place, file } = await openThree(context);
     service.next(reset);
     const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
     expect([resent.code, service.logged]).toEqual([0, [1, 2, 3]]);

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, type Finishing, faultyService } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
+import { accept, type Deed, type Finishing } from "../support/raw-server.ts";
+import { groupOf, linesOf, oneEach, openPlace, openThree, type Place, placeAt, three } from "./place.ts";
 
 describe.concurrent("a malformed ledger address", () => {
   it.for([
@@ -24,8 +24,7 @@ describe.concurrent("a malformed ledger address", () => {
     "https:u:hunter2@db.example/x",
     "postgres://db ex/u:hunter2@db.example/x",
   ])("gives exit 2, creates no file and is not printed: %s", async (address, context) => {
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
+    const { service, place } = await openPlace(context, {}, { ROLLCALL_LEDGER: address });
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
     expect([code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
     expect(error?.hint).toContain("use a path, or postgres://user@host/database");
@@ -112,8 +111,7 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if there is no home folder", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", three);
+    const { service, file } = await openThree(context);
     const homeless = placeAt(context, service.url, { HOME: "/dev/null", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" });
     const { code, error } = await homeless.log([file]);
     expect([code, error?.code, service.requests()]).toEqual([11, "storage", 0]);

@@ -1,16 +1,14 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../support/here.ts";
-import { faultyService } from "../support/raw-server.ts";
-import { groupOf, linesOf, placeAt } from "./place.ts";
+import { groupOf, linesOf, openPlace, placeAt } from "./place.ts";
 
 /** A rollout that verifiers wrote. */
 const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", completion: "c", answer: "c", reward });
 
 describe.concurrent("files made of inputs", () => {
   it("contain no secret and no control character, except rejected lines, which keep their bytes", async (context) => {
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
+    const { service, place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
     place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
     const file = place.write("a.jsonl", linesOf(named, groupOf(2)));

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type Page, chromium as playwright } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 const programs = ["chromium", "chromium-browser", "google-chrome"];
 const folders = (process.env.PATH ?? "").split(delimiter);
@@ -33,13 +33,15 @@ export interface TabOptions {
   readonly width?: number;
   readonly height?: number;
   readonly dark?: boolean;
+  /** True if the page may have troubles. Otherwise they fail the test at its end. */
+  readonly hasTroubles?: boolean;
 }
 
 /** Opens an address in a separate context until the test is finished. It may request the addresses of `isOwn`. */
 export const openTab = async (
   url: string,
   isOwn: (asked: string) => boolean,
-  { width = 1280, height = 860, dark = false }: TabOptions = {},
+  { width = 1280, height = 860, dark = false, hasTroubles = false }: TabOptions = {},
 ): Promise<Tab> => {
   if (chromium === undefined) throw new Error("Chromium is not installed");
   browser ??= playwright.launch({ executablePath: chromium, args: flags });
@@ -49,6 +51,7 @@ export const openTab = async (
   const page = await context.newPage();
   page.setDefaultTimeout(testLimitMs);
   const troubles: string[] = [];
+  if (!hasTroubles) onTestFinished(() => expect(troubles).toEqual([]));
   page.on("console", (message) => troubles.push(message.text()));
   page.on("pageerror", ({ message }) => troubles.push(message));
   page.on("request", (request) => isOwn(request.url()) || troubles.push(`requested ${request.url()}`));

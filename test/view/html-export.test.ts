@@ -156,7 +156,7 @@ describe("rollcall view --html", () => {
 
 describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" }, () => {
   it("shows all views without a request", async () => {
-    const { page, troubles } = await openedFile((await writtenPage([airline])).file);
+    const { page } = await openedFile((await writtenPage([airline])).file);
     expect(await page.locator(".count").innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("12 of 20 groups");
@@ -174,23 +174,21 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.evaluate(`location.hash = "${addressOf({ problems: "zero-variance-group" })}"`);
     await page.getByRole("heading", { name: "problems of the rule zero-variance-group" }).waitFor();
     expect(await page.locator(".problem li").count()).toBe(10);
-    expect(troubles).toEqual([]);
   });
 
   it("counts omitted trajectories and groups, and reports a missing group", async () => {
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
     const { file } = await writtenPage([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
-    const { page, troubles } = await openedFile(file);
+    const { page } = await openedFile(file);
     await page.getByText("--where filtered out 2 trajectories, this page contains 1 of 2 groups").waitFor();
     await page.evaluate(`location.hash = "${addressOf({ group: 2 })}"`);
     await page.getByText("this page does not contain the group").waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("runs only its own script", async () => {
     const { file } = await writtenPage([airline]);
     writeFileSync(file, readFileSync(file, "utf8").replace("<noscript>", "<script>alert(1)</script><noscript>"));
-    const { troubles } = await openedFile(file);
+    const { troubles } = await openedFile(file, { hasTroubles: true });
     expect(troubles).toEqual([expect.stringContaining("Content Security Policy")]);
   });
 });

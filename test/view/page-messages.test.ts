@@ -1,19 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { chromium, type TabOptions } from "../support/browser.ts";
-import { addressOf, openedFile, type Shown, shownPage, typed, writtenPage } from "./shown.ts";
-import { fileOf, groupLine, viewing } from "./viewing.ts";
+import { chromium } from "../support/browser.ts";
+import { addressOf, openedFile, shown, shownAt, typed, writtenPage } from "./shown.ts";
+import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
-/** A page of `rollcall view` with these words. */
-const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
-  await shownPage(await viewing(args), size);
-
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows prose in the sans font, results next to their calls, and position, command and JSON of a trajectory", async () => {
-    const { page, viewing: served, troubles } = await shown([airline]);
-    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    const { page, viewing: served } = await shownAt({ group: 2, trajectory: 2 }, [airline]);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(
       /calls\s*get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
@@ -31,7 +26,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     const raw = await page.locator(".raw").innerText();
     expect([raw.split("\n").length > 100, JSON.parse(raw)]).toEqual([true, JSON.parse(body)]);
-    expect(troubles).toEqual([]);
   });
 
   it("shows problems at their messages, folds reasoning, and tints tokens with logprobs", async () => {
@@ -51,14 +45,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       },
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[unknown-role]");
     await typed(page, "j", "j", "j", "Enter");
     await page.getByText("it is four").waitFor();
     expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
     expect(await page.locator(".tokens .p5").innerText()).toBe("!");
-    expect(troubles).toEqual([]);
   });
 
   it("starts j and k at the messages in sight if none has the focus", async () => {
@@ -82,7 +74,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("moves the focus to the JSON and back to the message by r, and from a search to the table by Escape", async () => {
-    const { page, viewing: served, troubles } = await shown([airline]);
+    const { page, viewing: served } = await shown([airline]);
     const focused = async () =>
       await page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.className");
     await typed(page, "/");
@@ -100,7 +92,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(focused).toBe("raw JSON");
     await typed(page, "r");
     await expect.poll(focused).toBe(message);
-    expect(troubles).toEqual([]);
   });
 
   it("shows JSON with its own digits, order and repeated keys", async () => {
@@ -114,19 +105,16 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const text = JSON.stringify({
       trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
     }).replaceAll('"…"', given);
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", text)]);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", text)]);
     await page.getByText("metadata").click();
     const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
     expect(await page.locator(".call pre").innerText()).toBe(laidOut);
     expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
-    expect(troubles).toEqual([]);
   });
 
   it("shows an unreadable line with its text and the reason at its position, and offers no command", async () => {
     const file = fileOf("bad.jsonl", `${groupLine([0, 1])}\n{"a": bad\n`);
-    const { page, viewing: served, troubles } = await shown([file]);
-    await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
+    const { page, viewing: served } = await shownAt({ group: 2 }, [file]);
     await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
     expect(await page.locator(".column .problem").innerText()).toContain(
       `error ${file}:2:7 the word \`bad\` is not JSON`,
@@ -137,7 +125,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByText("rollcall log").count()).toBe(0);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it.each([
@@ -145,20 +132,17 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
     ["test/samples/formats/tau2.results.json"],
   ])("shows each group and trajectory of %s", async (...args) => {
-    const { page, viewing: served, troubles } = await shown(args);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page, viewing: served } = await shownAt({ group: 1 }, args);
     await page.locator(".column .entry").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("article .conversation .entry").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
     await page.getByRole("heading", { name: /problem/ }).waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("titles a group with its prompt, sorts its trajectories, and keeps their names and rewards visible", async () => {
     const lines = groupLine([0.5, 0, 1], { prompt: "count the stars", answer: "many\n".repeat(400) });
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", lines)]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page, viewing: served } = await shownAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
     await page.getByRole("heading", { name: "count the stars 3 trajectories" }).waitFor();
     const names = async () => await page.locator(".members tbody a").allInnerTexts();
     expect(await names()).toEqual(["trajectory 3", "trajectory 1", "trajectory 2"]);
@@ -180,7 +164,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("dl.metrics").waitFor();
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
-    expect(troubles).toEqual([]);
   });
 
   it("shows at which message the trajectories of a group differ, and folds their common start", async () => {
@@ -189,8 +172,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       messages_and_choices: messages,
       reward,
     }));
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.getByText("2 messages at the start of all trajectories").waitFor();
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
@@ -227,8 +209,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       choice({ content: long.join("") }, named(...long)),
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
     await message(2).getByText("not tinted, because the tokens do not match the text").waitFor();
     expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
@@ -240,7 +221,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await message(6).getByRole("button", { name: "show all" }).click();
     expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
     expect(await message(6).locator("span.p1").count()).toBe(4002);
-    expect(troubles).toEqual([]);
   });
 
   it("names a group by its key in the table and in its title", async () => {
@@ -270,8 +250,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       { role: "user", content: "thanks" },
     ];
     const trajectories = [0, 1, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 2 })}`);
+    const { page } = await shownAt({ group: 1, trajectory: 2 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     const prompt = page.getByRole("listitem", { name: "message 1, system" });
     expect(await prompt.locator("pre").innerText()).toBe("line 0\nline 1\nline 2 …");
     await prompt.getByRole("button", { name: "show all 229 characters" }).click();
@@ -293,14 +272,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByRole("button", { name: "next" }).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "previous" }).click();
     await page.getByText("trajectory 2 of 3").waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("renders Markdown on request, and shows its links as text", async () => {
     const prompt =
       "# Rules\n\n- be **brief**\n  1. use `code` *well*\n\n```js\nlet a = **1**;\n```\n> see [x](https://x.example)";
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
     const message = page.getByRole("listitem", { name: "message 1, user" });
     expect(await message.locator("pre").innerText()).toBe(prompt);
     await page.getByRole("button", { name: "render Markdown" }).click();
@@ -310,7 +287,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await message.locator("blockquote").innerText()).toBe("see [x](https://x.example)");
     await typed(page, "m");
     expect(await message.locator("pre").innerText()).toBe(prompt);
-    expect(troubles).toEqual([]);
   });
 
   it("marks the words in which trajectories differ, and names equal messages", async () => {
@@ -319,8 +295,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const trajectories = [said("it is red now", "no"), said("it is blue now", "yes"), said("it is blue now", "no")].map(
       (messages, reward) => ({ messages_and_choices: messages, reward }),
     );
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
     await column(2).locator(".same").first().waitFor();
     const marked = async (at: number) =>
@@ -350,8 +325,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       reward: 1 - at,
       metrics: { correct: at === 0 },
     }));
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page, viewing: served } = await shownAt({ group: 1 }, [
+      fileOf("g.jsonl", JSON.stringify({ trajectories })),
+    ]);
     const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
     await column(2).locator(".same").nth(2).waitFor();
     const marked = async (at: number) => await column(at).locator(".entry ins").allInnerTexts();
@@ -459,7 +435,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       metadata: { [all]: all },
     }));
     const file = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
-    for (const { page, troubles } of [await shown([file]), await openedFile((await writtenPage([file])).file)]) {
+    for (const { page } of [await shown([file]), await openedFile((await writtenPage([file])).file)]) {
       for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
         await page.evaluate(`location.hash = "${addressOf(view)}"`);
         const found = "group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a";
@@ -468,7 +444,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         expect(await page.evaluate(loading)).toBe(0);
       }
       expect(await page.evaluate("document.querySelectorAll('script:not([type])').length")).toBe(1);
-      expect(troubles).toEqual([]);
     }
   });
 });

@@ -1,15 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { chromium, type TabOptions } from "../support/browser.ts";
-import { addressOf, hash, type Shown, shownPage, typed, views } from "./shown.ts";
+import { chromium } from "../support/browser.ts";
+import { addressOf, hash, shown, shownAt, shownPage, typed, views } from "./shown.ts";
 import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-
-/** A page of `rollcall view` with these words. */
-const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
-  await shownPage(await viewing(args), size);
 
 /** A folder of two files with each kind of group, message and part that the page shows. */
 const showcase = (): string => {
@@ -86,7 +82,7 @@ const lowContrasts = `(() => {
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows the groups, and removes the token from the URL", async () => {
-    const { page, viewing: served, troubles } = await shown([airline]);
+    const { page, viewing: served } = await shown([airline]);
     await expect.poll(async () => await hash(page)).toBe("#/");
     expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(
       /10 of 20 groups[\s\S]*trajectories\s*80/,
@@ -97,14 +93,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("shows each part of its views as recorded", async () => {
     const folder = showcase();
     const served = await viewing([folder, "--where", "reward != 7.0"]);
     await whenRead(served);
-    const { page, troubles } = await shownPage(served);
+    const { page } = await shownPage(served);
     const recorded: string[] = [];
     const record = async (name: string, part = "body"): Promise<void> => {
       const snapshot = (await page.locator(part).ariaSnapshot()).replaceAll(/(?<=\/url: ).*/g, decodeURIComponent);
@@ -129,12 +124,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
     await typed(page, "?");
     await record("the keys", ".help");
-    expect(troubles).toEqual([]);
     await expect(recorded.join("\n")).toMatchFileSnapshot("golden/page.txt");
   });
 
   it("filters by a bar and by a dot, and removes the filter", async () => {
-    const { page, troubles } = await shown([airline]);
+    const { page } = await shown([airline]);
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await count.innerText()).toBe("12 of 20 groups");
@@ -149,12 +143,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       .toBe("descending");
     await page.getByRole("link", { name: "mean 0, spread 0 ×" }).click();
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
-    expect(troubles).toEqual([]);
   });
 
   it("draws bars that cover all rewards, of any size", async () => {
     const rewards = Array.from({ length: 25 }, (_, at) => groupLine([at, at]));
-    const { page, troubles } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
+    const { page } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
@@ -170,17 +163,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",
     );
     expect(places.map((place) => Number(place.replace("%", ""))).every((at) => at >= 0 && at <= 100)).toBe(true);
-    expect(troubles).toEqual([]);
   });
 
   it("draws a line over the files in the order of their numbers", async () => {
     const folder = dirname(fileOf("step-10.jsonl", groupLine([0, 1])));
     for (const at of [8, 9]) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([at, at + 1]));
-    const { page, troubles } = await shown([folder]);
+    const { page } = await shown([folder]);
     await expect.poll(async () => await page.locator("line.step").count()).toBe(2);
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by file" }) });
     expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["step-8.jsonl", "step-10.jsonl"]);
-    expect(troubles).toEqual([]);
   });
 
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
@@ -267,7 +258,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("searches from the keyboard, and keeps the search in the URL", async () => {
-    const { page, troubles } = await shown([airline]);
+    const { page, troubles } = await shown([airline], { hasTroubles: true });
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
@@ -297,7 +288,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const all = [start, [...start, message(long)], [...start, choice], start, start, start];
     const trajectories = all.map((messages, reward) => ({ messages_and_choices: messages, reward }));
     const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
-    const { page, viewing: served, troubles } = await shown([file]);
+    const { page, viewing: served } = await shown([file]);
     const text = 'to "Newark" to';
     await page.getByRole("searchbox", { name: "search text" }).fill(text);
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
@@ -319,11 +310,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator(".tokens mark").waitFor();
     expect(await page.locator("details[open] mark").allTextContents()).toEqual(["Newark"]);
     expect(await page.locator(".tokens mark").allTextContents()).toEqual(["Newark"]);
-    expect(troubles).toEqual([]);
   });
 
   it("reaches all views by keys alone, and returns", async () => {
-    const { page, troubles } = await shown([airline]);
+    const { page } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
@@ -348,13 +338,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "Escape");
     await page.locator(".rows").waitFor();
     await expect.poll(async () => await hash(page)).toBe("#/");
-    expect(troubles).toEqual([]);
   });
 
   it("returns to the scroll position and the focused link of each view, by Escape and by the browser", async () => {
     const lines = Array.from({ length: 80 }, () => groupLine([0, 1], { answer: "word\n".repeat(30) }));
     const robots = lines.map((line) => line.replaceAll('"user"', '"robot"'));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", robots.join("\n"))]);
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", robots.join("\n"))]);
     const place = async () =>
       await page.evaluate<number[]>(
         "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
@@ -384,11 +373,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         await expect.poll(place).toEqual(left);
       }
     }
-    expect(troubles).toEqual([]);
   });
 
   it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
-    const { page, viewing: served, troubles } = await shown([airline]);
+    const { page, viewing: served } = await shown([airline]);
     const order = { sort: "mean", descending: true };
     await page.goto(`${served.url}/${addressOf({ ...order, trainable: true, text: "Newark", group: 2 })}`);
     await page.getByText("group 2 of 20").waitFor();
@@ -400,14 +388,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("20 of 20 groups").waitFor();
     await typed(page, "Escape");
     expect(await hash(page)).toBe(addressOf(order));
-    expect(troubles).toEqual([]);
   });
 
   it("shows the trajectories of a group from 300 pixels on, below a prompt that a button unfolds", async () => {
     const prompt = `${"word ".repeat(30)}end`;
     const rewards = Array.from({ length: 12 }, (_, at) => at / 12);
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
     await page.locator(".column .entry").first().waitFor();
     expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(300);
     const heading = page.getByRole("heading", { name: /^word .* 12 trajectories/ });
@@ -416,7 +402,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await heading.innerText()).toContain(prompt);
     await heading.getByRole("button", { name: "less" }).click();
     expect(await heading.innerText()).not.toContain("end");
-    expect(troubles).toEqual([]);
   });
 
   it("shows the mean reward and the reward of a trajectory in the largest letters", async () => {
@@ -437,8 +422,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("has a heading for each message, and a landmark for the outline", async () => {
-    const { page, viewing: served } = await shown([airline]);
-    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    const { page } = await shownAt({ group: 2, trajectory: 2 }, [airline]);
     await page.getByRole("heading", { level: 3, name: /^user/ }).first().waitFor();
     expect(await page.getByRole("heading", { level: 3 }).count()).toBe(await page.locator(".entry").count());
     await page.getByRole("navigation", { name: "outline" }).getByRole("button").first().waitFor();
@@ -446,7 +430,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("begins with the first page after sorting and after a click on a filter", async () => {
     const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
-    const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
     await expect.poll(async () => await page.locator("tbody tr").count()).toBe(20);
     await page.getByRole("button", { name: "mean", exact: true }).click();
@@ -456,14 +440,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: "10 trajectories with a reward of 5 to below 10" }).click();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 10, "below"] }));
     await page.getByText("6 of 120 groups").waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("restores the table on return, and steps through groups in its order", async () => {
     const lines = Array.from({ length: 200 }, (_, at) =>
       groupLine([at < 2 ? at : 0, at], { prompt: `task ${at + 1}` }),
     );
-    const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     const query = addressOf({ sort: "mean", descending: true, page: 2, trainable: true, text: "task" });
     await page.evaluate(`location.hash = "${query}"`);
     await expect.poll(async () => await page.locator("tbody tr").first().innerText()).toContain("task 100");
@@ -504,7 +487,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 101 of 200").waitFor();
     await typed(page, "Escape");
     await page.getByText("task 101", { exact: true }).waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("reaches all metrics and columns by scrolling on a small screen", async () => {
@@ -513,7 +495,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const metrics = Object.fromEntries(names.map((name, at) => [name, at]));
     const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, metrics })) });
     const size = { width: 360, height: 740 };
-    const { page, viewing: served, troubles } = await shown([fileOf("metrics.jsonl", group)], size);
+    const { page, viewing: served } = await shown([fileOf("metrics.jsonl", group)], size);
     const hidden = "((cell) => cell.scrollWidth - cell.clientWidth)(document.querySelector('[aria-sort$=scending]'))";
     for (const name of ["group", "mean", "spread", "size", "trainable", "problems"]) {
       const heading = page.getByRole("columnheader", { name });
@@ -530,7 +512,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
     expect((await page.getByRole("link", { name: "trajectory 1" }).first().boundingBox())?.x).toBeGreaterThan(0);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
-    expect(troubles).toEqual([]);
   });
 
   it("moves nothing on the screen while it reads, changes the view or searches", async () => {
@@ -608,7 +589,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows pages of 100 groups, which links and keys turn", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
-    const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.getByText("task 100", { exact: true }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(100);
     await typed(page, "k", "j");
@@ -632,7 +613,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("task 301", { exact: true }).waitFor();
     await page.getByRole("searchbox", { name: "search text" }).fill("task 12345");
     await page.getByRole("link", { name: "task 12345" }).waitFor();
-    expect(troubles).toEqual([]);
   });
 
   it("has readable letters and lines of limited length on the widest screens", async () => {
@@ -679,7 +659,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("fits 360 pixels, except for areas that scroll", async () => {
-    const { page, viewing: served, troubles } = await shown([airline], { width: 360, height: 740 });
+    const { page, viewing: served } = await shown([airline], { width: 360, height: 740 });
     for (const view of views) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
@@ -688,17 +668,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     // A name and its value are on one line.
     expect((await page.getByText("advantage +1.73").boundingBox())?.height).toBeLessThan(30);
-    expect(troubles).toEqual([]);
   });
 
   it("shows the table without charts if every line is broken", async () => {
-    const { page, troubles } = await shown([fileOf("broken.jsonl", '{"trajectories":[\nno\n')]);
+    const { page } = await shown([fileOf("broken.jsonl", '{"trajectories":[\nno\n')]);
     await page.getByText("2 of 2 groups").waitFor();
     expect(await page.locator("figure").count()).toBe(0);
     await page.locator(".rows td.words a").first().click();
     await page.locator(".problem.error").waitFor();
     expect(await page.locator(".members").count()).toBe(0);
-    expect(troubles).toEqual([]);
   });
 
   it("keeps the digits of small metrics and the order of equal trajectories, and limits the size of large groups", async () => {
@@ -711,7 +689,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         })),
       });
     };
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", `${group(4, 0)}\n${group(200, 1)}`)]);
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", `${group(4, 0)}\n${group(200, 1)}`)]);
     const first = page.locator(".column h2 a");
     for (const [number, order] of [
       [1, [1, 2, 3, 4]],
@@ -727,7 +705,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect((await page.locator(".members").boundingBox())?.height).toBeLessThan(860);
     expect(await page.locator(".position .strip i").count()).toBe(16);
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    expect(troubles).toEqual([]);
   });
 
   it("takes an expression in any script up to its longest length, and names that length", async () => {
@@ -756,7 +733,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("reports that rollcall view has ended, works with the URL of a new run, and reports a missing group", async () => {
-    const { page, viewing: served } = await shown([airline]);
+    const { page, viewing: served } = await shown([airline], { hasTroubles: true });
     served.child.kill("SIGINT");
     await served.ended;
     await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);

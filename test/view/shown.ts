@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import type { Viewing } from "./viewing.ts";
+import { type Viewing, viewing } from "./viewing.ts";
 
 export interface Shown extends Tab {
   readonly viewing: Viewing;
@@ -26,6 +26,17 @@ export const shownPage = async (
   });
   await page.locator(first).first().waitFor();
   return { page, viewing: served, troubles };
+};
+
+/** A page of `rollcall view` with these words. */
+export const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
+  await shownPage(await viewing(args), size);
+
+/** The page of a query. */
+export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<Shown> => {
+  const opened = await shown(...options);
+  await opened.page.goto(`${opened.viewing.url}/${addressOf(query)}`);
+  return opened;
 };
 
 /** The address of a query, from `#` on. */
@@ -56,9 +67,9 @@ export const writtenPage = async (
   return { file, said: ran.stderr };
 };
 
-export const openedFile = async (file: string): Promise<Tab> => {
+export const openedFile = async (file: string, options: TabOptions = {}): Promise<Tab> => {
   const own = pathToFileURL(file).href;
-  const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own);
+  const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own, options);
   await page.locator(".rows td.words a").first().waitFor();
   return { page, troubles };
 };

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
+import { groupOf, linesOf, openPlace, placeAt } from "../../promises/place.ts";
 import { filesOf } from "../../support/inputs.ts";
 import { faultyService, refuse } from "../../support/raw-server.ts";
 import { json } from "../../support/server.ts";
@@ -18,8 +18,7 @@ describe("an answer to rollcall log", () => {
   });
 
   it("records the call ids of an answer without secrets, but none of an answer that names too many", async (context) => {
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const log = async (reward: number, ids: readonly string[]) => {
       service.next(refuse(200, { body: JSON.stringify({ call_ids: ids }) }));
       await place.log([place.write("a.jsonl", linesOf(groupOf(reward)))]);
