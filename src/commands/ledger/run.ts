@@ -212,11 +212,7 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location === undefined) {
-    if (!toRead) throw failures.ledgerLocationMissing(false);
-    screen.notice("no ledger, because the home folder is unknown");
-    return { ledger: undefined, filter: {}, otherFilter: {}, readEntries: async () => [] };
-  }
+  if (location === undefined) throw failures.ledgerLocationMissing(false);
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");

@@ -38,7 +38,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
-  const ledger = await selectLedger(typed, { settings, screen: context.screen });
+  const ledger = await selectLedger(typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
@@ -202,18 +202,11 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-const selectLedger = async (
-  typed: LogOptions,
-  { settings, screen }: { settings: Settings; screen: Context["screen"] },
-): Promise<send.DeliverOptions["ledger"]> => {
+const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send.DeliverOptions["ledger"]> => {
   // A dry run without a URL has no destination to look up.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
   if (location !== undefined) return { ...location, require: typed.requireLedger };
-  if (typed.dryRun && !typed.requireLedger && !settings.local) {
-    screen.notice("planning without a ledger, because the home folder is unknown");
-    return undefined;
-  }
   // The local service needs the data folder too, so --ledger would not help.
   throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
