@@ -37,7 +37,7 @@ export type Media = NonNullable<ReturnType<typeof toMedia>>;
 /** `items` are messages and choices; undefined without a recognized message. `rest` has the other members. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** Reads the messages in a call's inputs. A system message that a client sent as `system` comes first. */
+/** A system message that a client sent as `system` comes first. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -76,10 +76,10 @@ export const composeMessage = (role: string, content: RawJson) =>
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Takes the next tool message with an id out of the conversation. */
+/** Removes the next tool message with this id from the conversation. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
-/** Converts messages and choices from index `from` on. A tool's answer becomes the result of its call. */
+/** A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
   const answers = new Map<string, { readonly item: RawJson; readonly at: number }[]>();
   for (const [at, item] of items.entries()) {
@@ -114,7 +114,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message with their own display, if the value has this kind. Other members are shown as JSON. */
+/** Keys that have their own display if the value has this kind. Other members are shown as JSON. */
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],

@@ -43,7 +43,7 @@ const login = command({
         screen.notice(`saved the key for ${savedUses.join(", ")} in the profile ${profile} (${saved})`);
       uses = savedUses;
       await screen.flushErrors();
-    } while (await started.askNext());
+    } while (await started.askNextSetting());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const next = inProfile(selectFirstCommand(uses), profile);
     for (const name of config.findSecretVariables(context.host, uses))

@@ -17,7 +17,7 @@ export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 export interface TransactionOptions {
   /** Called each time that COMMIT fails or is not answered. The transaction may be committed nevertheless. */
   readonly onUnknownCommit?: () => void;
-  /** Returns false to undo the statements. Default: commit. */
+  /** Returns false to undo the statements. */
   readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Database {
   readonly isShared: boolean;
   /** Runs a repeatable statement in a transaction, and runs it again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** Runs repeatable statements in one transaction, and returns the rows of each statement. */
+  /** The statements must be repeatable, as for `query`. */
   transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isFileInPlace(): boolean;
@@ -58,7 +58,7 @@ export interface DatabaseSchema {
 export interface DatabaseLocation {
   readonly path: string;
   readonly password?: string | undefined;
-  /** Returns a password. Called each time that the database refuses access, unless `password` is given. */
+  /** Called each time that the database refuses access, unless `password` is given. */
   readonly passwordCommand?: (() => Promise<string>) | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface DatabaseWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
   /** Maximum wait for a server that does not answer, or for a file that other processes lock. */
   readonly maxWaitMs: number;
-  /** Called once per statement that a server does not answer, with the code of the error. */
+  /** Called once per statement that a server does not answer. */
   readonly onUnavailable: (code: string) => void;
 }
 

@@ -16,12 +16,12 @@ class JsonLiteral {
   }
 }
 
-/** A member of an object. A member with the value undefined is not written. */
+/** A member with the value undefined is not written. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
 type PlainObject = { readonly [key: string]: OutputJson | undefined };
 type Scalar = string | number | null;
-/** An object with the keys of a record. A plain object would put keys that are integers first. */
+/** For keys of a record, because a plain object would put keys that are integers first. */
 type OutputMap = Map<string, OutputJson | undefined>;
 export type OutputJson = Value | JsonLiteral | OutputMap | PlainObject | readonly OutputJson[] | Scalar;
 
@@ -30,7 +30,7 @@ export const literal = (data: unknown, ...sources: JsonSources): OutputJson =>
 
 export const rawLiteral = (json: string, sources: JsonSources): OutputJson => new JsonLiteral(json, sources);
 
-/** Returns a text unchanged. Writes other values, such as the arguments of a call, as JSON in a string. */
+/** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
@@ -43,7 +43,7 @@ export const mapUnlessEmpty = (members: Iterable<Member>): OutputJson | undefine
   return present.length === 0 ? undefined : new Map(present);
 };
 
-/** Replaces or adds members of an object; undefined removes a member. */
+/** Also adds members; undefined removes a member. */
 export const replaceMembers = (value: Value, replacements: PlainObject): OutputJson =>
   new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(replacements)]);
 
@@ -52,7 +52,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members of a composed object, or the elements of a composed list by index; none for other JSON. */
+/** Returns the members or elements of composed JSON; nothing for other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -88,7 +88,7 @@ const braces = [Buffer.from("{"), Buffer.from("}")] as const;
 const comma = Buffer.from(",");
 const colon = Buffer.from(":");
 
-/** Writes bytes and JSON into memory that is reused. Returned bytes are valid until the next write. */
+/** Returned bytes are valid until the next write. */
 export class JsonWriter {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   length = 0;
@@ -107,7 +107,6 @@ export class JsonWriter {
     return replaceLineEnds(this.#bytes.subarray(start, this.length));
   }
 
-  /** Removes and returns the bytes from `start`. */
   take(start = 0): Buffer {
     const bytes = this.#bytes.subarray(start, this.length);
     this.length = start;

@@ -32,7 +32,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Returns undefined for `auto`. With `messagesFrom`, returns a format of rows. */
+/** Returns undefined for `auto`. */
 const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> =>
   messagesFrom === undefined ? await formats[name]?.() : (await loadRows()).messageRows(messagesFrom);
 
@@ -107,7 +107,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** Gives an unrecognized file the only known format that fits. If a format is given, no other format is known. */
+/** Gives an unrecognized file the only known format that fits. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((recognized): RecognizedInput => {

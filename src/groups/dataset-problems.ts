@@ -28,7 +28,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
-/** Opens a reporter of problems within one valid group. An error makes the group invalid. */
+/** The reporter expects a valid group. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { readonly key: string | undefined } | undefined;
@@ -49,13 +49,12 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   };
 };
 
-/** Maximum groups that are read to suggest a group key. */
-const maxCheckedGroups = 64;
+const maxGroupsForKey = 64;
 
 const findSharedKey = (dataset: IndexedGroups): string | undefined => {
   const { groups } = dataset;
   const values = new Map<string, string[]>();
-  for (let group = 0, checked = 0; group < groups.count && checked < maxCheckedGroups; group++) {
+  for (let group = 0, checked = 0; group < groups.count && checked < maxGroupsForKey; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     checked++;
     const groupPart = getPart(dataset, groups.firstOf(group));
@@ -101,7 +100,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if only other groups have sampled turns. If no group has any, `no-sampled-turns` reports the input. */
+/** True if only other groups have sampled turns. `no-sampled-turns` reports input without any sampled turn. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -113,7 +112,7 @@ export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly
   }
 };
 
-/** Reports groups that an unreadable line can belong to. These groups are invalid. */
+/** Reports groups that an unreadable line can belong to. */
 export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): void => {
   const { found, groups, sources } = dataset;
   const { parts } = found;
@@ -142,7 +141,7 @@ const outlierFactor = 30;
 /** Maximum outliers as a share of the rewards, plus 1. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns the median, and the distance from it that outliers exceed; undefined without outliers. */
+/** Returns undefined without outliers. */
 const findOutlierBound = (rewards: Sketch) => {
   if (rewards.count < minRewardsForOutliers) return undefined;
   const weights = toWeights(rewards);
@@ -184,7 +183,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** The rules about missing training data. `has` is a training bit, and `pathIn` locates the value in a trajectory. */
+/** `has` is a training bit, and `pathIn` locates the value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -247,7 +246,7 @@ const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: Mis
 const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
-/** Reads the trajectories of a part; returns an empty list if the file has changed. */
+/** Returns an empty list if the file has changed. */
 const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
   try {
     const bytes = positions.readPartStart(groupPart);
@@ -259,7 +258,7 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
 
 const maxRereadBytes = 2 ** 26;
 
-/** Reports trajectories with equal fingerprints and equal bytes. @throws the signal's reason */
+/** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = dataset;
   const { parts } = found;
@@ -291,7 +290,6 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   }
 };
 
-/** Yields parts with the positions of their trajectories whose fingerprints occur more than once. */
 function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
   const repeated = findRepeatedNumbers(fingerprint);
   if (repeated.size === 0) return;
@@ -303,7 +301,7 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
   }
 }
 
-/** Ignores zeros. */
+/** Ignores 0, the fingerprint of trajectories in invalid parts. */
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));

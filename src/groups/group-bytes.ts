@@ -28,7 +28,7 @@ export class ReadWindow {
     return this.#readNow(source, start, length);
   }
 
-  /** @throws Failure `input-changed` if the bytes differ from those that were checked */
+  /** @throws Failure `input-changed` if the bytes differ from the checked bytes */
   async readPart(groupPart: GroupPart): Promise<Buffer> {
     return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
@@ -53,7 +53,7 @@ export class ReadWindow {
   }
 }
 
-/** Returns bytes that match the checksum of their part. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
   if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
   throw inputChanged(source.name);
@@ -91,7 +91,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
   return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
 };
 
-/** Reads the valid groups as lines. @throws Failure `input-changed` */
+/** Skips invalid groups. @throws Failure `input-changed` */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
@@ -108,7 +108,6 @@ export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-/** Finds the spans of a group's trajectories; for another part, the span of all bytes. */
 export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 

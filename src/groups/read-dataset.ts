@@ -40,9 +40,9 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   /** True to read the other inputs if an input cannot be opened. */
   readonly continuesAfterErrors?: boolean;
   readonly foreign: FormatOptions;
-  /** How URLs are fetched. Default: a URL is read as the name of a file. */
+  /** Default: a URL is the name of a file. */
   readonly remote?: inputs.RemoteAccess | undefined;
-  /** Called when all inputs are open, before any input is read. An exception of the callback ends the run. */
+  /** Called before any input is read. An exception of the callback ends the run. */
   readonly onOpened: () => void;
 }
 
@@ -50,7 +50,7 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
 >;
 
-/** All parsed input: an index, the metrics of valid groups, and problems. Must be closed. */
+/** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
   /** Other keys of the input's requests, copied into every request. */
@@ -166,7 +166,6 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-/** Sets the digests of a source's parts to the digests of the original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
@@ -174,7 +173,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 
 const maxNamedKeys = 8;
 
-/** Returns false and reports the group key if no trajectory has the key. */
+/** Returns false if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const { groups } = read;
   const { parts, problems } = read.found;

@@ -16,7 +16,7 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 interface OpenOptions extends SpoolOptions {
   /** Paths and URLs. If empty: standard input. */
   readonly files: readonly string[];
-  /** Access to URLs. If undefined, a URL is the name of a file. */
+  /** If undefined, a URL is the name of a file. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -100,7 +100,7 @@ const isEndless = (device: number) =>
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
   );
 
-/** Opens an uncompressed file. Returns undefined for a compressed file, which must be read as a stream. */
+/** Returns undefined for a compressed file, which must be read as a stream. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
   const descriptor = openSync(name, "r");
   let isInUse = false;

@@ -18,18 +18,18 @@ export interface RecordKinds {
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** The columns of a Parquet row. Reading its `bytes` composes JSON. */
+  /** The columns of a Parquet row. Reading `bytes` composes JSON. */
   readonly columns?: Columns;
   /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
   /** Line of the first byte, from 1. */
   readonly line: number;
-  /** Byte offset of the first byte. */
+  /** Byte offset. */
   readonly start: number;
   /** The text that has the record's line and column. Absent for composed bytes and members of archives. */
   readonly within?: Bytes;
   readonly member?: string;
-  /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
+  /** The file has no lines and columns for composed bytes. */
   readonly isComposed?: true;
   /** True if the whole file is a record of several lines, although the format's records are lines. */
   readonly isDocument?: boolean;
@@ -37,15 +37,15 @@ export interface RawRecord {
   readonly wrong?: string | undefined;
 }
 
-/** Iterables of records. Each iterable is used before the next is requested. */
+/** Each iterable is used before the next is requested. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): Batches;
-  /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
+  /** Absent if `batches` is as fast. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
-  /** Reads a record again, by its position among all records (from 0). */
+  /** @param position among all records, from 0 */
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a member of the same archive; undefined for a missing or damaged member. */
@@ -54,7 +54,7 @@ export interface Records {
   readonly text?: Bytes;
 }
 
-/** Opens the records of a file. @param columns of a Parquet file; default: all @throws UnusableInput */
+/** @param columns of a Parquet file; default: all @throws UnusableInput */
 export const openRecords = async (
   source: Source,
   { records, columns }: { records: RecordKinds; columns?: readonly string[] | undefined },
@@ -72,7 +72,7 @@ export const openRecords = async (
   return openText(source, records.text === "document");
 };
 
-/** Reads a text as one document if `isOneDocument`, otherwise as elements of arrays, lines, or one indented object. */
+/** Unless `isOneDocument`, the records are elements of arrays, lines, or one indented object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
@@ -113,7 +113,7 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields trimmed lines, or the trimmed text of one indented object. Skips blank lines. */
+/** Yields trimmed lines, or the trimmed text of one indented object. */
 async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
   const { label, within } = text;
   let line = first;
@@ -159,7 +159,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // An element that is not JSON has the end 0 in its first node, and its real end in its second.
+        // An element that is not JSON has the end 0 in its first node, and the real end in its second node.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: positions.mark(start), start: base + start, label, within };
       }

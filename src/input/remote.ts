@@ -21,7 +21,7 @@ export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 /** Number of files that are requested together, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Prepares to read the URLs of a run, without a request. The caller calls `close`. */
+/** Sends no request yet. The caller calls `close`. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
@@ -54,7 +54,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       yield chunk;
     }
   };
-  /** Returns a unique name for the file at a URL. @throws Failure `invalid-remote-url` */
+  /** Returns a different name for each URL. @throws Failure `invalid-remote-url` */
   const assignName = async (url: string) => {
     const known = names.get(url);
     if (known !== undefined) return known;
@@ -79,7 +79,7 @@ export const openRemotes = async (access: RemoteAccess) => {
         files.push(await assignName(`${url}${path}`));
       return files;
     },
-    /** Opens a file by the name from `assignName`. The stream throws the errors of `requestFile`. */
+    /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);

@@ -4,7 +4,7 @@ import { program } from "./program.ts";
 import type { JsonTable } from "./table.ts";
 import { toBuffer } from "./walk.ts";
 
-/** The kinds of faults, in the order of the numbers in src/json/kernel/faults.ts. */
+/** In the order of the numbers in src/json/kernel/faults.ts. */
 const faults = [
   "end",
   "more",
@@ -26,10 +26,10 @@ export type SyntaxFault = Readonly<{ at: number; fault: Fault }>;
 /** 32-bit words per node. */
 export const nodeSize = 4;
 
-/** The ids of registered keys, from 1 to at most 256. Only `registerKey` adds keys. */
+/** Ids are from 1 to at most 256. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
 
-/** Gives a key an id for all later tables, and returns the id. */
+/** The id is valid in all later tables. */
 export const registerKey = (key: string): number => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
@@ -39,11 +39,11 @@ export const registerKey = (key: string): number => {
 /** Returns the fault of bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
 
-/** Returns the first fault in bytes that should be one JSON value; undefined without a fault. */
+/** Returns undefined for the texts that `JSON.parse` accepts. */
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-/** Reads one JSON value. Returns undefined for the texts that `JSON.parse` refuses. */
+/** Returns undefined for the texts that `JSON.parse` refuses. */
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
@@ -66,7 +66,7 @@ interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Returns the address to write a text to. */
   input(): number;
-  /** Writes the results of the last read. Returns the address of the words, which `resultFields` names. */
+  /** Writes the results of the last read, and returns their address. */
   results(): number;
   readText(length: number, isSkipping: boolean): number;
   readLines(length: number): number;
@@ -75,7 +75,6 @@ interface KernelExports {
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
   setKeyUse(id: number, use: number): void;
-  /** Returns the address to write the next key to. */
   keyAddress(): number;
   addKey(length: number): void;
 }
@@ -94,7 +93,7 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-/** The bytes to reserve after a text: 64 that the kernel may read, and the padding before the table. */
+/** 64 bytes that the kernel may read after a text, and the padding before the table. */
 const readAheadBytes = 128;
 
 export interface KeyUses {
@@ -139,13 +138,13 @@ export class JsonReader {
     return this.#bytes.length;
   }
 
-  /** Reads a text, by default with the content of leaf keys. Returns false if it is not JSON. */
+  /** Returns false if the text is not JSON. */
   read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
     this.#load(bytes);
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
-  /** Reads the lines of a block. The table has a root for each line that is not blank, in order. */
+  /** The table has a root for each line that is not blank, in order. */
   readLines(bytes: Uint8Array): void {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
@@ -177,7 +176,7 @@ export class JsonReader {
     return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
-  /** Returns the last text and its table, which are valid until the next read or reservation. */
+  /** The returned text and table are valid until the next read or reservation. */
   viewTable(): JsonTable {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
@@ -195,7 +194,7 @@ export class JsonReader {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** Returns a copy of the last table. @param bytes the text that was read, which the caller must not overwrite */
+  /** @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
     // Buffers of small tables share memory, because each allocation takes longer than copying such a table.
@@ -209,7 +208,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Returns the fault of a line or element that is not JSON. The root of such a value has the end 0. */
+  /** Expects the root of a line or element that is not JSON. Such a root has the end 0. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }

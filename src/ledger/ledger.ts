@@ -54,7 +54,7 @@ const ledgerSchema: db.DatabaseSchema = {
 /** Methods throw the same failures as `Database`. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
-/** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
+/** Returns undefined if the ledger does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
   // `recovers` marks requests that dead runs had in flight as unknown.
@@ -92,12 +92,12 @@ export const openLedger = async (
     }),
     writtenFiles: openStoredFiles(database),
     entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
-    /** Yields the requests of a scope, oldest first. @param from the smallest row */
+    /** Yields the oldest request first. @param from the smallest row */
     scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
       const values = [...entries.toScopeValues(scope), from];
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
-    /** Returns the row of a scope, and adds the row if it is missing. */
+    /** Returns the row of a new or known scope. */
     async makeScope(scope: entries.LedgerScope): Promise<number> {
       const values = entries.toScopeValues(scope);
       const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
@@ -116,7 +116,7 @@ export const openLedger = async (
       const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
       return resolved?.length === 1;
     },
-    /** Deletes requests; returns how many. Keeps requests in flight or unknown, because their groups may be logged. */
+    /** Keeps requests in flight or unknown, because their groups may be logged. Returns the number of deletions. */
     async forget(filter: entries.EntryFilter): Promise<number> {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
@@ -124,7 +124,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests first. A request that a run retries meanwhile is deleted or keeps its claims.
+      // Deletes requests before claims, so that a request that a run retries meanwhile is deleted or keeps its claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

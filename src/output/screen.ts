@@ -46,7 +46,7 @@ type PrintOptions = Readonly<{ kind: "lines" | "json" | "redact-only"; isPaged?:
 
 const spinnerColumns = 4;
 
-/** Opens a cleaner that knows the secrets in variables, files and arguments, even in invalid arguments. */
+/** Searches all of `argv`, because even invalid arguments can contain secrets. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
   const variables = [host.env, readVariableFiles(host.env)];
@@ -69,7 +69,7 @@ type ScreenRequest = Readonly<{
   safe?: ReturnType<typeof openCleaner> | undefined;
 }>;
 
-/** @param safe the cleaner of the run's earlier screen. Default: a new cleaner, which knows the secrets of the run. */
+/** @param safe the cleaner of the run's earlier screen; default: a new cleaner */
 export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
@@ -150,7 +150,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
-    /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
+    /** In columns; infinite with neither a terminal nor `COLUMNS`. */
     get width() {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
@@ -169,13 +169,13 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
+    /** Prints each command on one line, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints a warning, unless rollcall is quiet or the result is JSON, which may have a key for warnings. */
+    /** If the result is JSON, prints nothing, because the JSON may have a key for warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -187,7 +187,6 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: () => spinner?.stop(),
-    /** Default of `wanted`: a bar on a terminal, lines in a build, else nothing. */
     startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string) =>
@@ -199,7 +198,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   return screen;
 };
 
-/** `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. Default: true for a terminal. */
+/** `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;

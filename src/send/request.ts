@@ -12,7 +12,7 @@ import { emptyCallList, findCallList } from "./send-result.ts";
 
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** Returns the outcome of an attempt (guarantees.md). If there is a status, it decides, even if sending failed. */
+/** See guarantees.md. A status decides, even if sending the body failed. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, hasRetryAfter } = attempt;
@@ -43,7 +43,7 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if rollcall may resend an unknown request of an earlier run. `--resend-logged` leaves such requests alone. */
+/** True if rollcall may resend an unknown request of an earlier run. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -67,7 +67,7 @@ interface RequestContext extends SendOptions {
   readonly retryBudget: RetryBudget;
   readonly isStopped: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the bytes of each piece that was handed over, and after the attempt with their negative sum. */
+  /** Called with the bytes of each sent piece, and after the attempt with the negative sum. */
   readonly onBytesSent: (bytes: number) => void;
 }
 
@@ -102,7 +102,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   }
 };
 
-/** Records that the service echoed the key of a logged request. In error replies, a gateway may have echoed the key. */
+/** Expects the reply to a logged request, because in error replies, a gateway may have echoed the key. */
 export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt): Promise<void> => {
   const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
   if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
@@ -148,7 +148,6 @@ const attemptOnce = async (
 /** Time for the request in flight after a signal (guarantees.md). */
 export const graceMs = 5000;
 
-/** Opens a signal that aborts `graceMs` after the first signal, or at once at the second signal. */
 const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -12,7 +12,7 @@ import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSou
 import { maxSecretBytes, readSaved } from "./saved.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
-/** Each use's host (interface 5), and variables of its secret. The first variable overrides the others. */
+/** The host of each use (interface 5), and the variables of its secret. The first variable overrides the others. */
 export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
@@ -21,7 +21,7 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that are set to a secret for `uses`, or to the path of a file with the secret. */
+/** Returns the names of variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
@@ -99,7 +99,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  /** Finds a credential. If the key of a command is `refused`, reruns the command, once per use and origin. */
+  /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const resolve = async (): Promise<Credential> => {
       const { secret, from = "", profile, username, failure } = await find(use, origin);
@@ -116,7 +116,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   return { credential, credentialSource: find };
 };
 
-/** Returns the advice for a run without a key for an origin. @param boundOrigin the origin of the saved key */
+/** @param boundOrigin the origin of the saved key */
 const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOrigin?: string) => {
   const { profile } = layers;
   const setting = urlSettingName(useTargets[use].host);
@@ -127,7 +127,7 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOr
   const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
   const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
   const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-  // If removing the URL's option or variable restores the saved key's origin, the advised login is for a new profile.
+  // If the saved key applies without the URL's option or variable, the advice is a login for a new profile.
   // A new profile lacks the URLs of this profile.
   const urls = urlSettingNames
     .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
@@ -142,7 +142,7 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOr
 
 const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
-/** Checks a user name. In Basic authentication, a colon ends it (interface 5). @throws Failure `setting-invalid` */
+/** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
@@ -166,7 +166,7 @@ export const openVariables = (host: Host) => {
   };
 };
 
-/** Reads a variable, or the file that `…_FILE` names. Returns undefined if neither variable is set. @throws Failure */
+/** Reads a variable, or the file that `…_FILE` names. @throws Failure */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -184,7 +184,7 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
 /** Removes the line end that `echo` and editors add to a key. */
 export const removeLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
-/** Checks that a secret can be sent for all of the uses. @throws Failure `invalid-credential`, without the secret */
+/** @throws Failure `invalid-credential`, whose message lacks the secret */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
   const fault = findSecretFault(text, uses);
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
@@ -200,7 +200,7 @@ const findSecretFault = (text: string, uses: readonly string[]): failures.Secret
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 
-/** Maximum time of a command; long, because a person may have to touch a security key. */
+/** Long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
 /** Maximum wait for output after a command ends. A program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;

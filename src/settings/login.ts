@@ -15,10 +15,10 @@ import * as values from "./values.ts";
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
-  (await readLines(host, label, false))?.[0]?.trim();
+  (await promptForLines(host, label, false))?.[0]?.trim();
 
-/** Prompts for a line. Returns the line, and all lines pasted after the line; undefined at the end of the input. */
-const readLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
+/** Returns a line, and all lines pasted after the line; undefined at the end of the input. */
+const promptForLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
   try {
@@ -57,12 +57,12 @@ const foldPrompt = (label: string, columns: number): string =>
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
 
-/** The `max_wait` of a read that checks a key; short, because a person waits. */
+/** Short, because a person waits. */
 export const keyCheckMaxWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
-/** Returns the origin for requests of a use; undefined if no URL is set. @throws Failure `setting-invalid` */
+/** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
   const { host } = credentials.useTargets[use];
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
@@ -73,7 +73,7 @@ type Login = Readonly<{ use: CredentialUse; origin: string }>;
 /** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Asks for a URL if no URL is set, and reads the key. `askNext` asks for the next missing setting. @throws Failure */
+/** Asks for a URL if no URL is set, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
@@ -103,16 +103,16 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     }),
   ];
   const asked = new Set<values.SettingName>();
-  const askNext = async (key?: string): Promise<boolean> => {
+  const askNextSetting = async (key?: string): Promise<boolean> => {
     const names = findMissing();
     const name = canAsk(host) ? names.find((each) => !asked.has(each)) : undefined;
     if (name === undefined) return false;
     asked.add(name);
     const isRequired = key === undefined && names.every((each) => asked.has(each));
     flags[name] = await promptForSetting(host, name, { key, isRequired });
-    return flags[name] !== undefined || (await askNext(key));
+    return flags[name] !== undefined || (await askNextSetting(key));
   };
-  if (findLogins().length === 0) await askNext();
+  if (findLogins().length === 0) await askNextSetting();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
   if (known.length === 0) {
@@ -133,8 +133,8 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       }
       return undefined;
     },
-    askNext: async () => await askNext(key),
-    /** Saves the settings from options and answers, then the key. Returns the path of the credentials file. */
+    askNextSetting: async () => await askNextSetting(key),
+    /** Saves the settings, then the key. Returns the path of the credentials file. */
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
@@ -157,7 +157,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
 
 type PromptOptions = Readonly<{ key: string | undefined; isRequired: boolean }>;
 
-/** Prompts until the answer is valid or, if not required, empty. Messages omit the answer, which may be a key. */
+/** Messages omit the answer, because the answer may be a key. */
 const promptForSetting = async (host: Host, name: values.SettingName, { key, isRequired }: PromptOptions) => {
   const { about, example, parse } = values.settings[name];
   const form = example === undefined ? "" : `, such as ${example}`;
@@ -186,9 +186,9 @@ const readKey = async ({ host, screen }: SettingsSources, logins: readonly Login
   const origins = [...new Set(logins.map(({ origin }) => origin))];
   const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
   for (let notice = ""; ; ) {
-    // Joins pasted lines, so that a key of two lines is refused. Its first line alone would be a wrong key.
+    // Joins pasted lines, so that a key of two lines is refused. The first line alone would be a wrong key.
     const text = isTyped
-      ? ((await readLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
+      ? ((await promptForLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
     const key = credentials.removeLineEnd(text);

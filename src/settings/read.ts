@@ -13,7 +13,7 @@ import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
-/** The settings of one run. Reading an invalid value throws `setting-invalid`. */
+/** Reading an invalid value throws `setting-invalid`. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
@@ -42,7 +42,7 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
-    /** Returns the base, inference or log URL, without `/v1` and final slash. @throws Failure `setting-missing` */
+    /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
@@ -129,12 +129,12 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
   return folder === undefined ? undefined : join(folder, "ledger.db");
 };
 
-/** Returns functions that find the ledger and the store. @throws Failure `invalid-database-url`, … */
+/** The returned functions throw Failure `invalid-database-url`, … */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
-  /** Finds the database at the typed URL or the environment's URL; undefined if the location is a file. */
+  /** Returns undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
@@ -202,7 +202,7 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
   return { url, secret };
 };
 
-/** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore a file that others can read. */
+/** PostgreSQL's programs ignore a password file that others can read. */
 const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;

@@ -15,7 +15,7 @@ export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
 
-/** The input of the server, or the data of an exported page, from which `createAnswers` makes answers. */
+/** The source of `createAnswers`: the input of the server, or the data of an exported page. */
 export interface GroupStore<Facts extends GroupFacts> {
   /** Number of groups of the input. An exported page can contain fewer. */
   readonly count: number;
@@ -41,7 +41,7 @@ export interface PageState {
   readonly progress: Progress;
   /** Absent until all input is read. */
   readonly summary?: Summary;
-  /** Only in an exported page: the time of the export, and the number of groups in the page. */
+  /** Only in an exported page. */
   readonly written?: { readonly at: string; readonly groups: number };
 }
 
@@ -86,11 +86,11 @@ export interface GroupRows {
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
-  /** The progress of a search, from 0 to 1; null without a search. */
+  /** `share` is from 0 to 1. Null without a search. */
   readonly searched: { readonly share: number } | null;
 }
 
-/** Facts for sorting and filtering groups. A group that is invalid or not measured yet has no rewards. */
+/** A group that is invalid or not measured yet has no rewards. */
 export interface GroupFacts {
   /** Index in the input, from 0. */
   readonly group: number;
@@ -119,7 +119,7 @@ export interface LoggedGroup {
   readonly split: string;
   /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** The call id of each trajectory. */
+  /** One for each trajectory. */
   readonly callIds: readonly string[];
 }
 
@@ -134,7 +134,7 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
-  /** Number of problems of each rule, including problems that `findings` lacks. */
+  /** Includes problems that `findings` lacks. */
   readonly counts: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
 }
 
@@ -166,7 +166,6 @@ export interface GroupContent {
   /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
   readonly isReadable: boolean;
   readonly members: readonly TrajectorySummary[];
-  /** The group's exceptions, formatted for reading. */
   readonly exceptions: readonly string[];
   /** Number of messages at the start that all trajectories share. */
   readonly common: number;
@@ -177,7 +176,7 @@ export interface GroupContent {
 
 export interface GroupDetail extends GroupRow, GroupContent {
   readonly of: number;
-  /** The index of the group in the table; null if the filters do not select the group. */
+  /** Index in the table; null if the filters do not select the group. */
   readonly at: number | null;
   /** Indexes of the previous and the next group; null if there is none. */
   readonly before: number | null;

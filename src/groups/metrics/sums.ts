@@ -1,11 +1,11 @@
 /** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
 
-/** The number of 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
+/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
 const limbCount = 66;
 const lowestExponent = -1074;
 
 /** After more additions, a limb might be inexact. */
-const maxAdded = 2 ** 20;
+const maxLimbAdditions = 2 ** 20;
 
 /** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
 export const newSum = () => ({
@@ -13,8 +13,7 @@ export const newSum = () => ({
   units: 0n,
   /** The rest of the sum, the lowest limb first. */
   limbs: new Float64Array(limbCount),
-  /** Additions to `limbs`. */
-  added: 0,
+  limbAdditions: 0,
   count: 0,
 });
 
@@ -24,7 +23,7 @@ const double = new DataView(new ArrayBuffer(8));
 
 export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void => {
   sum.count += sign;
-  if (++sum.added > maxAdded) emptyLimbs(sum);
+  if (++sum.limbAdditions > maxLimbAdditions) emptyLimbs(sum);
   double.setFloat64(0, value);
   const top = double.getUint32(0);
   const low = double.getUint32(4);
@@ -46,7 +45,7 @@ const addToLimb = ({ limbs }: ExactSum, limb: number, part: number): void => {
 const emptyLimbs = (sum: ExactSum): void => {
   sum.units += toUnits(sum.limbs);
   sum.limbs.fill(0);
-  sum.added = 0;
+  sum.limbAdditions = 0;
 };
 
 export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1): void => {
@@ -84,7 +83,7 @@ const roundUnits = (units: bigint) => {
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Returns the bounds of all values except NaN; infinities if there are none. */
+/** Ignores NaN. If no other value exists, returns infinities. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -95,7 +94,7 @@ export const findBounds = (values: ArrayLike<number>) => {
   return { least, most };
 };
 
-/** Returns mean, population standard deviation and bounds of finite doubles; zeros without values. */
+/** Expects finite doubles. Returns zeros without values. */
 export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = findBounds(values);

@@ -8,13 +8,13 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
-/** A column in blocks. A block of defaults takes no memory. */
+/** A block of defaults takes no memory. */
 export class Column {
   readonly #type: keyof typeof arrays;
   readonly #default: number;
   readonly blocks: (Values | undefined)[] = [];
   hasOnlyDefaults = true;
-  /** After an increase, the new numbers are the default. */
+  /** An increase adds defaults. */
   length = 0;
 
   constructor(type: keyof typeof arrays, byDefault = 0) {
@@ -53,7 +53,7 @@ export class Column {
     for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
-  /** Appends a column with the same default. */
+  /** Both columns must have the same default. */
   appendColumn({ blocks, length }: Column): void {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
@@ -75,7 +75,7 @@ export class Column {
   }
 }
 
-/** Counts the leading positions that fulfill a condition, by binary search. No later position may fulfill it. */
+/** By binary search, counts the leading positions with `holds`. `holds` must be false at all later positions. */
 export const countWhile = (count: number, holds: (position: number) => boolean): number => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -86,11 +86,10 @@ export const countWhile = (count: number, holds: (position: number) => boolean):
   return low;
 };
 
-/** The size of a digest (half a SHA-256), enough for a million different parts. */
+/** Half a SHA-256, enough for a million different parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
-/** Stores digests in one column. A million digests take 16 MB. */
 export class Digests {
   readonly #words: Column;
 

@@ -19,13 +19,13 @@ import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, uses
 import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
 
-/** Bytes of a node. `JsonTable` in src/json/table.ts describes its four words. */
+/** `JsonTable` in src/json/table.ts describes the four words of a node. */
 const nodeBytes: usize = 16;
 
 /** The id of a key with escapes or non-ASCII characters, which must be decoded before it is compared. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Wide loads, such as in `findRun`, may read this many bytes after a text, and ignore them. */
+/** Wide loads may read this many bytes after a text, and ignore them. */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
@@ -37,9 +37,8 @@ export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
 let skipsLeaves: bool = false;
-/** The address at which the pass stopped, and the token that was expected there. */
 let stop: usize = 0;
-let next: u32 = valueNext;
+let expectedNext: u32 = valueNext;
 
 /** After `readElements`, the address of the list's closing bracket, or of the first byte of the next piece. */
 export let rest: usize = 0;
@@ -60,7 +59,7 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
-/** Reads one value. `isSkipping` skips the content of values whose key has `leafUse`. */
+/** `isSkipping` skips the content of values whose key has `leafUse`. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0, isSkipping);
@@ -99,7 +98,7 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON by two nodes for its fault. Returns false if there is no memory. */
+/** Replaces the nodes of a text that is not JSON. Returns false if there is no memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
   const second = root + nodeBytes;
   tableEnd = second + nodeBytes;
@@ -117,7 +116,7 @@ export function beginElements(): void {
   isFirstElement = true;
 }
 
-/** Reads a piece of a list. Each element that ends in the piece is a root. The first piece begins after the bracket. */
+/** Each element that ends in this piece of a list is a root. The first piece begins after the bracket. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0, true);
@@ -148,7 +147,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the address of the comma or bracket that ends an element that is not JSON; 0 if the text has neither. */
+/** Returns the address of the comma or bracket after an element that is not JSON; 0 if the text has neither. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -162,16 +161,16 @@ function endOfElement(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Sets the fault at `after`, the end of a value. If `after` is 0, sets the fault at `stop`. Returns the result. */
+/** Finds the fault at `after`, the end of a value, or at `stop` if `after` is 0. */
 function findStop(after: usize, end: usize): u32 {
   if (isOutOfMemory) return outOfMemoryResult;
-  findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
+  findFault(min(end, after === 0 ? stop : after), end, after === 0 ? expectedNext : endNext);
   return faultyResult;
 }
 
 function stopAt(at: usize, expected: u32): usize {
   stop = at;
-  next = expected;
+  expectedNext = expected;
   return 0;
 }
 
@@ -195,7 +194,7 @@ function readValue(from: usize): usize {
   let shape: u32 = 0;
   let end = tableEnd;
   while (true) {
-    // Ensures memory for a key and a value.
+    // For a key and a value.
     if (end + 2 * nodeBytes > memoryEnd && !ensureMemory(end + 2 * nodeBytes)) {
       isOutOfMemory = true;
       return 0;
@@ -292,7 +291,7 @@ function readValue(from: usize): usize {
       opening = load<u32>(open, 4);
       shape = load<u32>(open, 12);
       if (opening !== openBrace) shape = value;
-      else if (shape !== shapes.noShape) shape = withMember(shape, keyBefore(node), value, node);
+      else if (shape !== shapes.noShape) shape = withMember(shape, keyIdOf(node), value, node);
     }
   }
 }
@@ -309,8 +308,8 @@ function textShapeOf(node: usize): u32 {
   return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
 }
 
-/** Returns the id of the key of a value; 0 if the key has no id. */
-function keyBefore(node: usize): u32 {
+/** Returns 0 if the value's key has no id. */
+function keyIdOf(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
 }
@@ -323,7 +322,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 
 let memoryEnd: usize = 0;
 
-/** Returns false if memory cannot reach an address. Memory grows by at least a quarter if possible. */
+/** Memory grows by at least a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;

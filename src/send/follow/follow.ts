@@ -40,7 +40,7 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   return await run().finally(async () => await runLedger.close());
 };
 
-/** Maximum time between polls, which are needed because not every file system reports changes. */
+/** rollcall polls, because not every file system reports changes. */
 const pollIntervalMs = 250;
 
 /** Time without new lines until a renamed file is finished, because writers switch to the new file late. */
@@ -71,7 +71,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   });
   /** Complete groups that are not in the metrics yet. */
   const completed: CompletedGroup[] = [];
-  /** True after an error that stops the run. Groups that were complete before the error are still sent. */
+  /** Groups that were complete before a stopping error are still sent. */
   let hasStoppingError = false;
   const files = openFollowedFiles(options, {
     ...{ dedupKeys, size },
@@ -101,7 +101,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     }
   };
 
-  /** Adds complete groups to the metrics and batches. @throws Failure `invalid-input` if an error stops the run */
+  /** @throws Failure `invalid-input` if an error stops the run */
   const processCompleted = async (): Promise<void> => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;
@@ -109,7 +109,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
   };
 
-  /** Reads new lines. Returns true if the next file, which replaced this file, may be read. @throws `input-changed` */
+  /** Returns true if the file that replaced this file may be read. @throws `input-changed` */
   const poll = async (file: FollowedFile, isLastPoll: boolean): Promise<boolean> => {
     const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
@@ -167,7 +167,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
     const open = files.all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
-    // With `--strict`, these problems would be errors, although the groups are sent already.
+    // With `--strict`, problems of the dataset would be errors, although the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
@@ -200,7 +200,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
       const canContinue = stop === undefined || stop.code === "invalid_input";
-      // Sends complete groups, also after invalid input, unless the input changed or a second signal came.
+      // Sends complete groups also after invalid input.
       const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
       const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
       return { dataset, result: await finish(stop ?? lastStop) };
