@@ -4,11 +4,11 @@ import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** A count of zero for each unit that models have a price for. `prompt_tokens` includes the cached tokens. */
+/** `prompt_tokens` includes the cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Returns the sum of the usages in a call's summary, which includes child calls, or else the usage in its output. */
+/** Prefers the usage in a call's summary to the usage in the output, because the summary includes child calls. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);

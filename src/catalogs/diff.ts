@@ -27,7 +27,7 @@ export interface Change {
   readonly to: unknown;
 }
 
-/** Compares models by id, in the order of ids. If models share an id, compares the n-th model of each catalog. */
+/** Returns changes in the order of ids. If models share an id, compares the n-th model of each catalog. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const changes: Change[] = [];
@@ -73,7 +73,7 @@ const invalidPricing: Pick<FieldColumn, "name" | "change" | "value"> = {
 const toWritable = (value: unknown = null): unknown =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 
-/** Returns a price and its key. Equal facts have equal keys. */
+/** Equal facts have equal keys. */
 const toPrice = (value: unknown) => {
   const amount = parseAmount(value);
   return { value, key: amount === undefined ? JSON.stringify(value) : formatDecimal(amount) };

@@ -15,7 +15,6 @@ const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const texts = z.optional(z.array(z.string()));
 
-/** A model in a lock file, with the facts that its catalog stated. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -32,7 +31,7 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns the facts of a model; undefined if the model has no id. */
+/** Returns undefined if the model has no id. */
 export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };

@@ -1,4 +1,4 @@
-/** Compares locked models with the catalogs. Finds regressions by rules, and replacements for locked models. */
+/** Compares locked models with the catalogs, and finds replacements. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
@@ -7,10 +7,10 @@ import { lockCommand } from "./failures.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
-/** `maxRise` is the tolerated rise of a price in percent. `now` is in ms since 1970. */
+/** `maxRise` is in percent of the price. `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-/** @param example an example of the rule's message, without the model's id */
+/** @param example a message of the rule, without the model's id */
 const defineRule = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
 const error = defineRule("error");
 const warning = defineRule("warning");
@@ -239,7 +239,7 @@ export const verifyLock = (lock: LockFile, catalogs: Catalogs, policy: LockPolic
 const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
-/** Finds the cheapest other model that breaks only tolerated rules. Prices are in US dollars per million tokens. */
+/** Returned prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],

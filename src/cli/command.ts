@@ -34,7 +34,6 @@ interface CommandDefinition<Args extends Kinds, Options extends Kinds>
   run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
 }
 
-/** Defines a command. The type of `typed` in `run` follows from the kinds of the arguments and options. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,

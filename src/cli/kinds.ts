@@ -1,4 +1,4 @@
-/** Kinds of options and arguments: parsers, descriptions, choices. */
+/** Kinds of options and arguments. */
 import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
@@ -15,9 +15,9 @@ export type Kind<Value> = Readonly<{
   group?: string;
   /** Another option, without dashes, that must be given too. */
   needs?: string;
-  /** Names of conflicting options, without dashes, with reasons. */
+  /** Reasons by the name of the conflicting option, without dashes. */
   conflicts?: Readonly<Record<string, string>>;
-  /** `words` is empty if nothing was typed. @param name used in failures @throws Failure */
+  /** `words` is empty if nothing was typed. @throws Failure */
   parse: (words: readonly string[], name: string) => Value;
 }>;
 
@@ -33,7 +33,7 @@ export type Values<Of extends Kinds> = {
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** A kind with one value. If several values are typed, the last value counts. */
+/** If several values are typed, the last value counts. */
 export const custom = <Value>(
   about: string,
   placeholder: string,
@@ -66,7 +66,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   },
 });
 
-/** Nine digits, which `count` accepts. */
+/** Nine digits, as in the pattern of `count`. */
 const maxCount = 999_999_999;
 
 export const count = (about: string, { placeholder = "n", min = 1, max = maxCount } = {}) =>
@@ -127,7 +127,7 @@ export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => exten
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Partial<Kind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
-/** Parses values. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
+/** @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
   { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },

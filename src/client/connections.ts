@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Time for connecting to one of several addresses of a host. Node's default of 250 ms is too short for slow links. */
+/** Node's default of 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
 /** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
@@ -47,7 +47,6 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     destroy: () => void agent.destroy(),
   });
   return {
-    /** Opens a connection, or reuses a released one. */
     async open(route: Route, canReuse: boolean) {
       const agent = canReuse ? released.get(keyOf(route))?.pop() : undefined;
       return toConnection(agent ?? (await openAgent(route)), keyOf(route));
@@ -70,12 +69,12 @@ const withoutTierUp =
       try {
         callback(...connected);
       } finally {
-        // Restores V8's default.
+        // V8's default.
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     });
 
-/** Opens tunnels through a proxy. undici itself would retry a refused or dropped tunnel without end. */
+/** undici alone would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...options }: { readonly connect: Connector; readonly requestTls: object },

@@ -32,7 +32,6 @@ export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
 
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
 
-/** The settings with the URL of a host, and the paths that follow the URL. */
 const urlSettings = {
   base: "base_url (the part of the URL before /call/read or /inference/…)",
   inference: "inference_base_url (the part of the URL before /v1/models)",
@@ -156,7 +155,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
 
-/** The hint for a refusal without a position in the input. A proxy answers 407 if it requires its own credential. */
+/** A proxy answers 407 if it requires its own credential. */
 const refusalHint = (status: number, message: string | undefined): string => {
   if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined
@@ -261,10 +260,10 @@ const connectionHint = ({ code, status = 0 }: ConnectionError, context: Connecti
   return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 
-/** Maximum length of a reply's message. The screen redacts secrets, and then shortens the message further. */
+/** Large, because the screen redacts secrets before it shortens the message further. */
 const maxMessageLength = 128 * 1024;
 
-/** Bytes of a reply that are searched for a message. A reply that echoes its request can be large. */
+/** A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
 const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
@@ -284,16 +283,16 @@ const findTitle = (html: string): string | undefined =>
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Maximum messages of a list. Validators repeat a message for each type that a value can have. */
-const maxItems = 3;
+/** Validators repeat a message for each type that a value can have. */
+const maxListedMessages = 3;
 
 const findMessage = (value: unknown, depth = 0): string | undefined => {
   if (typeof value === "string") return value.trim() || undefined;
   if (depth > 3) return undefined;
   if (Array.isArray(value)) {
     const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
-    const more = messages.length > maxItems ? `; and ${messages.length - maxItems} more` : "";
-    return messages.length === 0 ? undefined : messages.slice(0, maxItems).join("; ") + more;
+    const more = messages.length > maxListedMessages ? `; and ${messages.length - maxListedMessages} more` : "";
+    return messages.length === 0 ? undefined : messages.slice(0, maxListedMessages).join("; ") + more;
   }
   if (!isObject(value)) return undefined;
   const { loc, msg, error } = value;

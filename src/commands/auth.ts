@@ -59,7 +59,7 @@ const selectFirstCommand = (uses: readonly CredentialUse[]) => {
   return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
 };
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved true if this login has already saved the key */
+/** Warns if the answer is unclear. @param isSaved true if this login has already saved the key */
 const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
   const { settings } = started;
   const logins = started.findLogins();
@@ -118,7 +118,7 @@ type KeyState = keyof typeof keyStates;
 /** No call has this id, but the answer to a read shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/** Tests the first credential that can be tested, by reading the models or a call that does not exist. */
+/** Tests only the first credential that can be tested. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

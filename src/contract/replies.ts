@@ -1,18 +1,17 @@
-/** Reads replies of the service. Checks that a reply has its list or object, but not the types of fields. */
+/** Reads replies of the service. Does not check the types of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
-/** An object of the service. A field may be absent, null or of any type, so each use of a field checks its type. */
+/** A field may be absent, null or of any type, so each use of a field checks its type. */
 export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Returns a list of strings; undefined for any other value. */
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds members that zod does not generate to a JSON Schema. `notes.id` is the schema's name in `$defs`. */
+/** Adds JSON Schema members that zod does not generate. `notes.id` is the schema's name in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
@@ -25,17 +24,17 @@ export const describe = <Of extends z.ZodMiniType>(description: string, schema: 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));
 export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
-/** A whole number in the interface. Fractions are accepted, too. */
+/** Accepts fractions, too. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-/** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
+/** `invalidPath` is a dotted path. The result is undefined if the bytes are not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 export interface ReplyEntry {
   readonly value: ServiceObject;
   readonly raw: Uint8Array;
-  /** Index in the list, from 0. Null elements count, too. */
+  /** Index in the list. Null elements count, too. */
   readonly position: number;
 }
 
@@ -71,7 +70,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Returns a reader of `{"<member>":…}` with an object or null. An object stays bytes, because it can be large. */
+/** Reads `{"<member>":…}` with an object or null. An object stays bytes, because it can be large. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

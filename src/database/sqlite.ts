@@ -1,4 +1,4 @@
-/** Opens SQLite files, whose commits are durable, and which any number of processes can share. */
+/** Opens SQLite files. Commits are durable, and any number of processes can share a file. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -9,13 +9,13 @@ import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./ind
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Maximum wait for a lock, enough for 50 processes that commit at once. Signals are handled after the wait. */
+/** Enough for 50 processes that commit at once. Signals are handled after the wait. */
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
-/** Time from a commit to its checkpoint, so that many small commits move from the log to the file at once. */
+/** With a delay, many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
 
 export const openFile = (
@@ -35,11 +35,11 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // Makes the path absolute, so that SQLite takes `:memory:` and URLs as names of files.
+      // The path is absolute, so that SQLite takes `:memory:` and URLs as names of files.
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log of a copy into the copy's file, which can then be deleted while it is open.
+      // Moves the log into the copied file, so that the copy can be deleted while it is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
       if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
@@ -157,7 +157,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // Moves the log now, because libsql closes the file only after V8 collects the statements, which can be late.
+      // Moves the log now, because libsql closes the file only after V8 collects the statements.
       checkpointLog();
       connection.close();
     },
@@ -169,7 +169,7 @@ const maxDamages = 3;
 /** The check of a file of this size takes about a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/** Checks a file, and runs `sql` unless the file is damaged; undefined without a file. @throws Failure `storage` */
+/** Runs `sql` unless the file is damaged; undefined without a file. @throws Failure `storage` */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);

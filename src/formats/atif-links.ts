@@ -17,13 +17,13 @@ const idsOf = (value: Value) =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the next part; undefined for the last part. */
+/** Returns the path of the next part. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 export const listEmbedded = (document: Value): readonly Value[] =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
-/** Returns the references of steps to documents of subagents, except embedded documents. */
+/** Omits references to embedded documents. */
 export const listSubagents = (document: Value): readonly Reference[] => {
   const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
   const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
@@ -50,17 +50,14 @@ export const openLinks = (run: FormatRun) => {
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
-  /**
-   * Returns the file at the reference's path. For each id, also returns the file with this id below the folder of
-   * `from`, if there is exactly one.
-   */
+  /** An id counts only if exactly one file below the folder of `from` has this id. */
   const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer versions, all documents of a run have the same `session_id`, which identifies no document.
+      // In newer versions, all documents of a run have the same `session_id`, so it identifies no document.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);
@@ -106,5 +103,5 @@ export const openLinks = (run: FormatRun) => {
   };
 };
 
-/** Replaces an absolute path, or a path that leaves the folder, by its file name. Another machine wrote such a path. */
+/** An absolute path, or a path that leaves the folder, is from another machine. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

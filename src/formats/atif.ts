@@ -90,7 +90,6 @@ const modelOf = (document: Value | undefined) => document?.get("agent", "model_n
 const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
-  /** Returns undefined for a document that is missing or was read before. */
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);
@@ -111,10 +110,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /**
-   * Drops the steps that a continuation copied. If no step has `is_copied_context`, drops the leading steps that
-   * equal the steps in `before`.
-   */
+  /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -126,7 +122,6 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
       return !isCopied;
     });
   };
-  /** Converts the parts of a trajectory to one history, or each part to a history. */
   const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
@@ -171,7 +166,7 @@ const stepsOf = (document: Value): readonly Value[] => {
 
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
-/** @param isSameModel false if another model wrote the agent's steps, which then become plain messages */
+/** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
 const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean): readonly OutputJson[] => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];
@@ -204,7 +199,6 @@ const logprobsIn = (step: Value): OutputJson | undefined => {
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-/** Converts results with a call id to messages of a tool, and other results with content to messages of the user. */
 const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];

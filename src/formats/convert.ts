@@ -23,7 +23,7 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** Converts each input in its own format. The converted sources come first. */
+/** The converted sources come first. */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt } = options;
@@ -66,7 +66,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      /** The path of rewards, or `--rewards` if a file has them; undefined if the format determines the rewards. */
+      /** Undefined if the format determines the rewards. */
       rewardFrom: rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",
       // A copy, because notes of records that are converted again to locate a problem must not count.
       notes: new Map(run.notes),

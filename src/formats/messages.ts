@@ -4,7 +4,7 @@ import type { FormatRun } from "./format.ts";
 import { listUnlessEmpty, type OutputJson, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Returns a choice with index 0, because no other choice of its response is recorded. */
+/** The index is 0, because no other choice of the response is recorded. */
 export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
   finish_reason: finish,
   index: 0,
@@ -28,13 +28,13 @@ interface TurnOptions {
   readonly lastFinish?: OutputJson | undefined;
 }
 
-/** True for a nonempty list of objects that all have a text at a key. */
+/** False for an empty list. */
 export const haveTexts = (list: Value | undefined, key: string): boolean => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts a text or a list of messages (also a list as JSON in a string) to turns. @throws ConversionError */
+/** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
 export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
@@ -73,7 +73,7 @@ const listCallIds = (caller: Value | undefined) =>
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 
-/** Completes the calls of a message. Only the message of a choice may have null calls. */
+/** Only the message of a choice may have null calls. */
 export const toChatMessage = (message: Value, isSampled: boolean): OutputJson => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
@@ -81,7 +81,7 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
   return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the completed calls of a message, or the recorded list if it is complete; undefined without calls. */
+/** Returns the recorded list if each call is complete; undefined without calls. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
@@ -89,7 +89,6 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
   return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
 };
 
-/** Returns the JSON in a string, and any other value unchanged. */
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
@@ -120,7 +119,7 @@ export const toArguments = (args: Value | undefined): OutputJson => (args === un
 const omitKeys = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Returns function tools, and completes flat ones (`{name, description, …}`); undefined without function tools. */
+/** Completes flat tools (`{name, description, …}`); undefined without function tools. */
 export const toFunctionTools = (tools: Value | undefined): OutputJson | undefined =>
   listUnlessEmpty((tools?.items() ?? []).flatMap((tool) => toFunctionTool(tool) ?? []));
 
@@ -134,7 +133,7 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   return { type: type ?? "function", function: new Map(members) };
 };
 
-/** Converts logprobs, and keeps their digits. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
+/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
   if (values.length !== ids.length)

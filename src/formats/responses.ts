@@ -8,13 +8,13 @@ type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
-/** Converts the input of a response. A text is a message of the user. @throws ConversionError */
+/** @throws ConversionError */
 export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[] => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Converts the output of a response to choices and results of calls. @throws ConversionError */
+/** Returns choices, and results of calls. @throws ConversionError */
 export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
@@ -33,7 +33,7 @@ const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
-/** Groups items by turns. A turn ends before an item of another role or a second message, or after an item with ids. */
+/** A turn ends before an item of another role or a second message, or after an item with ids. */
 const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
@@ -74,7 +74,7 @@ const mergeTurn = (turn: Turn): OutputJson => {
   };
 };
 
-/** Joins texts. A single text keeps its bytes. */
+/** A single text keeps its bytes. */
 const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefined => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
@@ -90,7 +90,7 @@ const reasoningIn = (item: Value): readonly Value[] => {
 const callOf = (call: Value): OutputJson =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
-/** Returns the logprobs with token ids, otherwise the logprobs of the API; undefined if the turn has neither. */
+/** Prefers logprobs with token ids to the logprobs of the API. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   if (recorded !== undefined) {
@@ -115,7 +115,7 @@ const contentOf = (content: Value): OutputJson => {
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
 };
 
-/** Converts a part of a message, unless chat messages have no type for the part. */
+/** Returns a part unchanged if chat messages have no type for the part. */
 const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];

@@ -19,12 +19,12 @@ export class DedupKeys {
     return this.#keys.count;
   }
 
-  /** Copies the keys of `count` groups from `first` on; zeros for a group without a key. */
+  /** Returns a copy, with zeros for a group without a key. */
   slice(first: number, count: number): Uint8Array {
     return this.#keys.at(first, count);
   }
 
-  /** Returns the group of the key at byte `offset`; -1 if no group has this key. */
+  /** Returns -1 if no group has the key at byte `offset`. */
   readonly find = (keys: Uint8Array, offset: number): number => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const { table } of this.#inputs) {
@@ -34,7 +34,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Starts an input. Occurrences are counted separately in each input, as in a run of that input alone. */
+  /** Occurrences are counted separately in each input, as in a run of that input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -55,7 +55,7 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Sets the key of a group. @param digest Default: the digest from the constructor */
+    /** @param digest Default: the digest from the constructor */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {

@@ -30,7 +30,7 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
 
 type Locate = (path: Path) => ProblemLocation;
 
-/** Opens a locator of values. It reads the part once, and only if the part was not composed from records. */
+/** The locator reads the part once, and only if the part was not composed from records. */
 export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
@@ -56,7 +56,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   };
 };
 
-/** Returns the position of a value of a part, or of the deepest existing value on its path. */
+/** A missing value gets the position of the deepest existing value on its path. */
 export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = groupPart;
   return source.origin === undefined ? openPartLocator(groupPart)(path) : await locateInRecord(source, part.line, path);
@@ -97,7 +97,7 @@ export const reportPart = <Name extends RuleName>(
   return problems.report(rule, data, find);
 };
 
-/** Reports a problem of a group, by default at its first part. An error makes the group invalid. */
+/** An error makes the group invalid. */
 export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
@@ -132,7 +132,7 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Finds the indexes of a problem's group, trajectory and message; undefined if no group has the problem. */
+/** Returns indexes; undefined if no group has the problem. */
 export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // For converted input, `readAt` is `file:line`, and `readPath` is the path in the converted group.

@@ -8,7 +8,7 @@ import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failure
 import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
 
-/** Opens the Hub, without a request. @throws Failure `invalid-remote-url` */
+/** Sends no request. @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {
   const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
@@ -28,7 +28,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns the relative paths of all files below a folder. @throws as `requestFile`, and as `locate` */
+    /** Returns paths relative to the folder. @throws as `requestFile`, and as `locate` */
     listFiles: async (name: string, hubUrl: string, context: RemoteContext) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       const folderPath = path.replace(/\/+$/, "");
@@ -44,7 +44,7 @@ export const openHub = async (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        // The last page has no link to a next page, so `url` stays the same, which ends the loop.
+        // The last page has no link to a next page, so `url` stays the same and the loop ends.
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -70,7 +70,7 @@ const encodePath = (path: string) => path.split("/").map(encodeURIComponent).joi
 /** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
-/** Returns the token and its source: the name of a variable, or the path of a file of the Hub's client. */
+/** `from` is the name of a variable, or the path of a file of the Hub's client. */
 const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {

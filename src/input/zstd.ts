@@ -5,12 +5,12 @@ import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** Content that cannot be decompressed. The message says why. */
+/** The message says why the content cannot be decompressed. */
 export class UnreadableContent extends Error {}
 
 export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
-/** Maximum bytes of a window, as in zstd's decoder by default. */
+/** The default of zstd's decoder, in bytes. */
 const maxWindow = 2 ** 27;
 
 /** Decompresses frames to at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
@@ -30,7 +30,7 @@ export const unzstd = (compressed: Uint8Array, length: number) => {
   return Buffer.concat(pieces);
 };
 
-/** Returns the frames with data. Checks all headers first, because decoders allocate the memory that headers claim. */
+/** Checks all headers first, because decoders allocate the memory that headers claim. */
 const checkFrames = (compressed: Uint8Array, length: number) => {
   const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // The types of the oldest supported Node lack this function, which needs a maximum above 0.
+  // The types of the oldest supported Node lack this function. A maximum of 0 is invalid.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

@@ -51,7 +51,6 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -138,7 +137,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Maximum attempts to record a request. Another run may release its groups between two statements. */
+/** More than 1, because another run may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
@@ -152,8 +151,8 @@ const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * Records a request and claims its groups. `missing` counts the groups that other requests claim. The caller must undo
- * the statement unless `missing` is 0. The token makes the statement repeatable. The order of keys avoids deadlocks.
+ * `missing` counts the groups that other requests claim. The caller must undo the statement unless `missing` is 0.
+ * The token makes the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),

@@ -1,4 +1,4 @@
-/** Compares inputs with the ledger, and finds the groups that are logged, not logged, or logged more than once. */
+/** Compares the groups of inputs with the ledger. */
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, locateGroup } from "../groups/index.ts";
@@ -67,7 +67,7 @@ const problemMakers = {
     createProblem("group-not-logged", { isInvalid }, location),
 };
 
-/** The outcomes of a group. Each overrides the outcomes before it. */
+/** Each outcome overrides the outcomes before it. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
 
 const toUnloggedOutcome = (state: EntryState) =>

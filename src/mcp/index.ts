@@ -27,7 +27,7 @@ export interface Tool {
 const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
-/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments` */
+/** @throws Failure `invalid-arguments` */
 export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;

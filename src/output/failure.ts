@@ -31,7 +31,7 @@ export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
 const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => ({
   clean: safe.text,
   paint,
-  /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
+  /** Undefined in a pipe, so that text is not folded and has no excerpts. */
   columns: isStderrForPeople ? host.terminal.columns : undefined,
 });
 
@@ -40,7 +40,7 @@ type TextStyle = ReturnType<typeof createStyle>;
 const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
-/** Returns the error document (output.md). Users rely on the order of its members. */
+/** The error document (output.md). Users rely on the order of the members. */
 export const toFailureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
@@ -153,7 +153,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if there is no column, or if the problem is from a service, whose messages can lack the path. */
+/** Messages of a service can lack the path. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -197,7 +197,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   return { lines, indent: digits + 2 };
 };
 
-/** Maximum share of the columns for the marked value, so that the text around the value stays visible. */
+/** Limited, so that the text around the marked value stays visible. */
 const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {

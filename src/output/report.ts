@@ -16,11 +16,11 @@ export interface Report {
   readonly file: string | undefined;
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];
-  /** Mode of the file, narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
+  /** Narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
   readonly mode?: number;
 }
 
-/** Prints a report, or writes it to `file`. @throws Failure `report-exists`, `output-unwritable` */
+/** @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
@@ -32,7 +32,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
 };
 
-/** Formats the last line of a report file, by which a later run detects changes. */
+/** The last line of a report file, by which a later run detects changes. */
 const formatChecksum = (form: ReportFormat, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
@@ -77,7 +77,7 @@ const formatProblem = ({ message, advice, others }: Problem) => {
   return [message, more, advice].filter((part) => part !== undefined).join("\n");
 };
 
-/** Each input is a suite, and each problem is a test. A suite without errors gets a test that passes. */
+/** Each input is a suite, and each problem is a test. */
 const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));

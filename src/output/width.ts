@@ -1,24 +1,24 @@
-/** Measures, truncates and folds text by the columns that it takes on a terminal. */
+/** Measures, truncates and folds text in columns of a terminal. */
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 
-/** Characters that are one column wide: ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
+/** ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
-/** Maximum code units that are measured. No terminal has as many columns. */
-const maxMeasured = 4096;
+/** No terminal has as many columns. */
+const maxMeasuredUnits = 4096;
 
 export const measureWidth = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
-  let width = Math.max(0, line.length - maxMeasured);
-  const visible = stripVTControlCharacters(line.slice(0, maxMeasured));
+  let width = Math.max(0, line.length - maxMeasuredUnits);
+  const visible = stripVTControlCharacters(line.slice(0, maxMeasuredUnits));
   for (const { segment } of splitGraphemes(visible)) width += measureGrapheme(segment);
   return width;
 };
 
 let graphemes: Intl.Segmenter | undefined;
-/** Makes a segmenter on request, because that takes 8 ms, and most text needs no segmenter. */
+/** Made on demand, because a segmenter takes 8 ms, and most text needs no segmenter. */
 const splitGraphemes = (text: string) => {
   graphemes ??= new Intl.Segmenter("en");
   return graphemes.segment(text);
@@ -84,15 +84,14 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   }
 };
 
-/** Indent of each line of a folded sentence except the first line. */
-const sentenceIndent = 2;
+const hangingIndent = 2;
 const minIndentedWidth = 8;
 const noBreak = "\ue001";
-/** Text to paste: a command in backticks, or an option with its value. */
+/** A command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
 /** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
-export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
+export const foldSentence = (text: string, width: number, indent = hangingIndent): readonly string[] => {
   const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");
   const lines = [first];

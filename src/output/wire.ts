@@ -5,7 +5,7 @@ import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Finds the objects of a document. Of repeated keys, the last key counts. */
+/** Of repeated keys, the last key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
@@ -35,7 +35,7 @@ const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | und
   return prefixes.findLast(({ key }) => key.length === shortest);
 };
 
-/** Formats values for one cell, joined with `;`. Numbers keep their spelling. Null is empty. */
+/** Formats values for one cell. Numbers keep their spelling. Null is empty. */
 export const formatValues = (values: readonly raw.RawJson[]) =>
   values
     .map((value) =>
@@ -56,7 +56,7 @@ const formatValue = (value: raw.RawJson) => {
 const unwrapSingleMember = (value: raw.RawJson) =>
   value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
 
-/** Reads an object. `text` joins the items of a list. `json` returns a list as JSON. */
+/** `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
   const value = parseBytes(bytes);
   return {
@@ -66,7 +66,7 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   };
 };
 
-/** Returns JSON with only the named values of an object, or of the objects of a list; undefined for other kinds. */
+/** Picks from an object, or from each object of a list; undefined for other kinds. */
 export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
@@ -91,7 +91,7 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
-/** Finds a column by its name, its heading, or a part of either. Ignores case, and treats `_`, `-` and spaces alike. */
+/** Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const spellings: readonly ((column: One) => readonly string[])[] = [

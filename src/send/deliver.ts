@@ -115,10 +115,10 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
     await body.write(piece);
 };
 
-/** The longest pause before the next query for groups that other runs claim. */
+/** The pause before the next query for groups that other runs claim. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs. Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
+/** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -158,7 +158,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Sets the outcomes that earlier runs recorded for groups, and returns the unknown requests to resend. */
+/** Returns the unknown requests to resend. */
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   const { problems } = dataset;

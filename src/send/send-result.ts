@@ -1,4 +1,4 @@
-/** Describes the progress and the result of sending, and reads the replies of the service. */
+/** The progress and the result of sending, and the call ids in replies. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
@@ -7,10 +7,10 @@ import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Requests that ended with any outcome, out of `of` requests. */
+  /** Requests that ended with any outcome. */
   readonly requests: number;
   readonly of: number;
-  /** Bytes that are logged or on their way, out of `ofBytes` bytes. */
+  /** Bytes that are logged or on their way. */
   readonly bytes: number;
   readonly ofBytes: number;
   readonly groups: number;
@@ -29,7 +29,7 @@ export interface RequestChange {
 
 export interface SendResult {
   readonly replies: Reply[];
-  /** The unreadable replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
+  /** Replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
   readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
   readonly attempted: number;
@@ -41,7 +41,7 @@ export interface SendResult {
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
   readonly unknownIds: Set<string | undefined>;
-  /** Answered requests with a known outcome that the ledger could not record, and are unknown to the next run. */
+  /** Answered requests whose outcome the ledger could not record. The next run does not know the outcome. */
   readonly unrecorded: Readonly<{ id: string | undefined; status: number; isLogged: boolean }>[];
   readonly recordFailure: Failure | undefined;
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
@@ -54,7 +54,7 @@ export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendR
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });
 
-/** Maximum bytes of all bodies that are printed (output.md). */
+/** For all bodies together (output.md). */
 export const maxPrintedBytes = 64 * 1024;
 
 export interface Reply {
@@ -66,7 +66,7 @@ export interface Reply {
 
 export const emptyCallList = "[]";
 
-/** Maximum bytes of a call id in JSON, without its quotes. */
+/** Without the quotes of JSON. */
 const maxCallIdBytes = 200;
 
 /** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */

@@ -35,7 +35,7 @@ export interface ServiceOptions extends StoreLocation {
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Opens the store and listens. @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
+/** @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   if (!isLoopback(address)) {
@@ -83,7 +83,7 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Answers the requests in flight, then closes. Resolves with false if requests were aborted after 10 s. */
+    /** Answers the requests in flight first. Resolves with false if requests were aborted after 10 s. */
     close: (): Promise<boolean> => {
       closing ??= server.close().finally(() => store.close());
       return closing;

@@ -109,10 +109,7 @@ interface LoginAdvice {
   use: CredentialUse;
   origin: string;
   profile: string;
-  /**
-   * The step that returns to the origin of the saved key. If it is defined, `login` saves the new key in another
-   * profile, and the saved key stays.
-   */
+  /** The step that returns to the origin of the saved key. If set, `login` saves the new key in another profile. */
   returnStep: string | undefined;
   /** The command that saves a key for the origin, with an option for the URL if the profile lacks the URL. */
   login: string;

@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
+/** Defines each setting (configuration.md). */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
@@ -13,7 +13,7 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
   return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
 };
 
-/** Timers have 31 bits for milliseconds, which is about 24 days and 20 hours. */
+/** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const parseDuration = (text: string, minMs = 0): number | Rejected => {
@@ -88,7 +88,7 @@ const parseBoolean = (text: string): boolean | Rejected => {
   return /^(false|0|no|off)$/i.test(text) ? false : reject("true or false");
 };
 
-/** Returns a setting whose value is one of some words, by default the first word. */
+/** The first word is the default. */
 const choiceOf = <const Words extends readonly [string, ...string[]]>(title: string, ...words: Words) => {
   const wanted = words.join(", ").replace(/, (?!.*, )/, " or ");
   const parse = (text: string): Words[number] | Rejected => words.find((word) => word === text) ?? reject(wanted);
@@ -163,7 +163,7 @@ const definitions = {
 
 export type SettingName = keyof typeof definitions;
 
-/** The type of each value. Durations are in milliseconds, and sizes are in bytes. */
+/** Durations are in milliseconds, and sizes are in bytes. */
 export type SettingValues = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
 };

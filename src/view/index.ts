@@ -24,7 +24,7 @@ const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
-/** Serves the page, which shows progress until the input is read. @throws Failure `cannot-listen` */
+/** The page shows progress until the input is read. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
@@ -34,7 +34,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
-    /** Returns an answer; undefined if the input is not read yet, or lacks the group or trajectory. */
+    /** Undefined if the input is not read yet, or lacks the group or trajectory. */
     answer: (name, query) => {
       opened.abort();
       return name === "state" && progress !== undefined ? { progress } : session?.[name](query);
@@ -44,14 +44,14 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const listenOptions = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await listen({ ...listenOptions, serverName: "the server of the page", address: "127.0.0.1" });
   return {
-    /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
+    /** The token comes after `#`, so browsers do not send the token, and traces do not contain it. */
     url: `${server.url}/#token=${token}`,
-    /** Resolves at the first request with the token, when the page is open. */
+    /** Resolves at the first request with the token. */
     firstRequest: waitForAbort(opened.signal),
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows the input, and reads a changed input again when the page is reloaded. @throws errors of `read`, … */
+    /** Reads a changed input again when the page is reloaded. @throws errors of `read` and of the session */
     async showInput(read: ReadInput): Promise<void> {
       for (;;) {
         const input = await read();

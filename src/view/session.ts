@@ -1,4 +1,4 @@
-/** The groups of a dataset, which are read on request and measured in the background. */
+/** Reads the groups of a dataset on request, and measures the groups in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
@@ -47,7 +47,7 @@ export const openSession = (input: ViewInput) => {
   return {
     ...createAnswers(store),
     store,
-    /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
+    /** @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
       for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;

@@ -12,7 +12,7 @@ interface PositionedBytes {
   readonly start: number;
   /** Line of the first byte, from 1. */
   readonly line: number;
-  /** Counts the UTF-16 units from the start of the line to the first byte. Default: 0. */
+  /** UTF-16 units from the start of the line to the first byte. Default: 0. */
   readonly unitsBefore?: () => number;
 }
 
@@ -24,7 +24,7 @@ export class PositionCounter {
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
-  /** The last counted position. The next count starts there, because a long line can have many problems. */
+  /** The next count starts here, because a long line can have many problems. */
   #counted = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
@@ -32,7 +32,7 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark forward to `at`, and returns its line. */
+  /** Moves the mark forward to `at`, and returns the line of `at`. */
   mark(at: number): number {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
@@ -46,13 +46,13 @@ export class PositionCounter {
     return this.#line;
   }
 
-  /** Moves the mark to `end`. The bytes from `start` to `end` must not contain a newline. */
+  /** The bytes from `start` to `end` must not contain a newline. */
   skip(start: number, end: number): void {
     this.mark(start);
     this.#mark = end;
   }
 
-  /** Returns the position of a byte at or after the mark. */
+  /** `at` must not be before the mark. */
   locate(at: number): Position {
     const { bytes, start, line: first, unitsBefore } = this.#text;
     let [line, from] = [this.#line, this.#lineStart];
@@ -74,7 +74,7 @@ export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value that contains the byte at an offset, and its path from the node `from`. */
+/** Finds the innermost value that contains `byte`. The path starts at the node `from`. */
 export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
@@ -92,7 +92,6 @@ export const findInnermost = (table: JsonTable, { from, byte }: { from: number; 
 
 export const maxNameLength = 60;
 
-/** Shortens a name for a message, and quotes a blank name. */
 export const shortName = (name: string): string => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;

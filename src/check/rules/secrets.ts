@@ -2,10 +2,10 @@
 import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
-/** `kind` includes an article, such as in `an API key of OpenAI`. */
+/** `kind` includes an article, as in `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
-/** Patterns are matched where a run of key characters starts. Each begins with two letters, digits or sets: `[sr]k`. */
+/** Each pattern matches the start of a run of key characters, and begins with two letters, digits or sets: `[sr]k`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -73,7 +73,7 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** Maximum bytes of the name before a key, and of the characters between name and key. */
+/** Bytes of the name before a key, and of the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
@@ -99,7 +99,7 @@ const isPlaceholder = (key: string): boolean =>
 
 const redaction = "***";
 
-/** Matches keys anywhere in a text, and private keys that are cut off at its start or end. */
+/** Also matches private keys that are cut off at the start or end of a text. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
@@ -112,7 +112,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
-/** Redacts secrets in a text. Adjusts `from` and `to`, so that they bound the same characters. */
+/** Adjusts `from` and `to`, so that they bound the same characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

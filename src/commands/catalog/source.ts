@@ -30,7 +30,7 @@ export const readCatalogs = async (
   return { names, read, listed };
 };
 
-/** Returns the named catalog, or all catalogs with a provider. @throws Failure `setting-missing` without a provider */
+/** @throws Failure `setting-missing` if no catalog has a provider */
 export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
   if (named !== undefined) return [named];
   const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
@@ -46,7 +46,7 @@ export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogNam
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog from the cache or the service, and caches a new reply. @throws Failure `catalog-not-cached` */
+/** Caches a new reply. @throws Failure `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
@@ -95,7 +95,7 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catal
 
 type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 
-/** Selects entries by ids or globs; all entries if `names` is empty. A name with a catalog is never a glob. */
+/** Selects all entries if `names` is empty. A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {

@@ -71,11 +71,12 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     } satisfies documents.LedgerVerified);
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
-    for (const one of unfinished.slice(0, maxListed)) {
+    for (const one of unfinished.slice(0, maxNoticeLines)) {
       const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
       screen.notice(`${one.file}: ${state}`);
     }
-    if (unfinished.length > maxListed) screen.notice(`and ${pluralize(unfinished.length - maxListed, "more file")}`);
+    if (unfinished.length > maxNoticeLines)
+      screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
     if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
@@ -86,23 +87,22 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-/** Maximum number of requests or files in notices, each on a line. */
-const maxListed = 10;
+const maxNoticeLines = 10;
 
-/** Deletes requests with a known outcome, if confirmed. @throws Failure `ledger-filter-missing`, `not-confirmed` */
+/** Deletes only requests with a known outcome. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
-  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
+  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
     const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
     const target = `model ${scope.model}, split ${scope.split}${batchText}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
-  if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
+  if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
   const action = `forget ${pluralize(affected.length, "request")}`;
   const effect = " (a rerun then logs the groups again)";
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
@@ -203,7 +203,7 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** Opens the ledger until the end of the run. The result has no `ledger` if no ledger exists yet. */
+/** The result has no `ledger` if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,

@@ -6,10 +6,10 @@ import type { JsonObject } from "../../json/walk.ts";
 
 export { describe } from "../../contract/replies.ts";
 
-/** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
+/** By command or document name. `line` is the schema of a line of `-o jsonl`, if different. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** Returns a schema that occurs only once in the JSON Schema, in `$defs`. */
+/** The schema occurs only once in the JSON Schema, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
   z.optional(describe(sentence, schema));

@@ -1,4 +1,4 @@
-/** Runs `rollcall view`: serves a page of inputs or logged groups, or writes the page to a file. */
+/** Runs `rollcall view`: serves or writes a page of groups. */
 import { getRuleSubject } from "../../check/index.ts";
 import { effectiveSettings, getLocalService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -71,7 +71,6 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // Aborted when the first progress shows that the input is readable.
   const inputReadable = new AbortController();
   const showProgress: OnRead = (bytes, of) => {
     inputReadable.abort();
@@ -141,7 +140,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
   return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
 };
 
-/** Opens the groups in the local service. @throws Failure `required-option-missing` */
+/** @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
   const [given] = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false) ?? [];

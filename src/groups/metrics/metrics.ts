@@ -13,7 +13,7 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for the name of a metric that rollcall calculates, and therefore ignores in trajectories. */
+/** True for a metric that rollcall calculates, and therefore ignores in trajectories. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 export class Tally {
@@ -56,7 +56,7 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Adds or subtracts another tally. Subtracting does not change `sampled`. */
+  /** Subtracting does not change `sampled`. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
@@ -73,7 +73,7 @@ export class Tally {
     this.sampled.total += total;
   }
 
-  /** Returns the metrics by name, with the split as prefix. A mean of nothing is absent, but `reward_std_dev` is 0. */
+  /** A mean of no values is absent, but `reward_std_dev` is 0. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;

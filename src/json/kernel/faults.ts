@@ -2,7 +2,7 @@
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
 import { escapeLength, falseWord, isHex, nullWord, skipDigits, trueWord } from "./scalars";
 
-/** The kinds of faults, from 1, in the order of `faults` in src/json/reader.ts. */
+/** Numbers of faults in the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
 const trailing: u32 = 2;
 const unknownWord: u32 = 3;
@@ -28,7 +28,7 @@ export let faultAt: usize = 0;
 /** The end of the text. White space or a 0 byte follows, so reading one more byte is safe. */
 let end: usize = 0;
 
-/** Sets the fault of a text that ends at `limit` and is correct up to `at`, where the token `next` is expected. */
+/** The text ends at `limit`, and is correct up to `at`, where the token `next` is expected. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);

@@ -2,7 +2,7 @@
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
-/** The numbers of kinds of values. A registered text (`shapeTextUse`) has the number `textShape` plus its id. */
+/** A registered text (`shapeTextUse`) has the number `textShape` plus its id. */
 export const noShape: u32 = 0;
 export const nullShape: u32 = 1;
 export const booleanShape: u32 = 2;
@@ -11,7 +11,7 @@ export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
 export const leafShape: u32 = 6;
 export const textShape: u32 = 256;
-/** The shape of an object without members. Shapes with members have higher numbers. */
+/** Shapes with members have higher numbers. */
 export const emptyShape: u32 = 1024;
 
 const maxShapes: u32 = 8192;
@@ -72,7 +72,7 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** The ids of expected first keys. The index is the lower bits of `before` in `beginShape`. */
+/** Ids by the lower bits of `before` in `beginShape`. */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;

@@ -23,7 +23,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   /** Complete groups that are not sent, or whose outcome in another run is unknown, in order. */
   let pending: number[] = [];
   let refusedCount = 0;
-  /** Monotonic milliseconds at which a group or a resend began to wait. */
+  /** Monotonic milliseconds when a group or a resend began to wait. */
   let waitingSince: number | undefined;
 
   const listPending = (outcome: "not_sent" | "unknown") =>

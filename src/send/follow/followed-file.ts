@@ -31,7 +31,7 @@ export interface FollowedFile {
   readonly tail: inputs.Tail;
   readonly assembler: grouping.GroupAssembler;
   readonly scan: Scan;
-  /** Monotonic milliseconds at which lines were read, or at which the move of the file was found. */
+  /** Monotonic milliseconds when lines were read, or when the move of the file was found. */
   changedAt: number;
   /** True if another file has the name, and this file should not grow anymore. Its groups are complete. */
   isFinished: boolean;
@@ -75,7 +75,7 @@ export const openFollowedFiles = (
     throw grouping.invalidInput(problems);
   };
 
-  /** Reports new mismatches of splits, keys and shapes in the input. Returns the first line with an error. */
+  /** Returns the first line with an error. */
   const reportNewMismatches = (): number | undefined => {
     const count = requests.byContent.size + shapes.size;
     if (count === comparedCount) return undefined;
@@ -148,7 +148,7 @@ export const openFollowedFiles = (
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
-    /** Reports each last line without a line end. Returns true if there is such a line. */
+    /** Returns true if a last line has no line end. */
     async reportUnfinished(): Promise<boolean> {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {

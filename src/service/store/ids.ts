@@ -10,7 +10,7 @@ export const idBytes = 16;
 /** Ids per millisecond, by a counter of 12 bits (RFC 9562, 6.2, method 1). */
 export const idsPerMs = 4096;
 const timeBytes = 6;
-/** Offset of the random tail of an id. All calls of a request have the same tail. */
+/** All calls of a request have the same random tail. */
 export const idTailOffset = 8;
 
 export const makeFirstId = (ms: number): Buffer => {
@@ -25,7 +25,7 @@ export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, t
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** Returns the last time of `count` ids. If the counter overflows, this time is ahead of the clock (RFC 9562, 6.2). */
+/** If the counter overflows, the last time is ahead of the clock (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
@@ -44,14 +44,14 @@ export const parseId = (text: string): Buffer | undefined =>
     ? Buffer.from(text.replaceAll("-", ""), "hex")
     : undefined;
 
-/** Bytes of a stored piece of a body. The last piece can be shorter. */
+/** The last piece of a body can be shorter. */
 export const pieceBytes = 2 ** 20;
 /**
- * From this number on, pieces contain the spans of trajectories. Pieces with lower numbers are the body. A body
- * fits into a string of Node (512 MiB), so it has at most 512 pieces.
+ * From this number on, pieces contain the spans of trajectories. A body has at most 512 pieces, because a body fits
+ * into a string of Node (512 MiB).
  */
 export const firstSpanPiece = 2 ** 10;
-/** Bytes of a span, which is four 32-bit numbers, little endian: group, position in the group, start, end. */
+/** Four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;
 
 export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {

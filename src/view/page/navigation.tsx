@@ -1,4 +1,4 @@
-/** Navigation in the page: keys, the bar of a group or trajectory, and the positions to which the reader returns. */
+/** Navigation in the page: keys, bars, and the positions to which the reader returns. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
@@ -75,10 +75,10 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
-/** The name of the pressed button, which gets the focus again in the next bar. */
+/** This button gets the focus again in the next bar. */
 let pressedButton: string | undefined;
 
-/** The bar of a group or a trajectory, which stays visible when the reader scrolls. */
+/** Stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressedButton = button;
@@ -105,7 +105,7 @@ export const NavigationBar = ({ children, before, after }: Readonly<NavigationBa
   );
 };
 
-/** Where the reader left a view: the scroll positions of the page and the table, and the nth link to `href`. */
+/** The scroll positions of the page and the table, and the focused link: the nth link to `href`. */
 type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const positions = new Map<string, ViewPosition>();
@@ -126,10 +126,7 @@ addEventListener("hashchange", () => {
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
-/**
- * Returns where the reader left a view. If the reader comes from a group, the link to this group in the table gets the
- * focus.
- */
+/** If the reader comes from a group, the link to this group in the table gets the focus. */
 const findPosition = (query: Query): ViewPosition | undefined => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
