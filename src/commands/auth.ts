@@ -118,7 +118,7 @@ type KeyState = keyof typeof keyStates;
 /** No call has this id, but the answer to a read shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/** Tests only the first credential that can be tested. */
+/** Tests the first testable credential, by reading the models or a call that does not exist. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -51,6 +51,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
+/** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";

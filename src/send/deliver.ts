@@ -115,7 +115,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
     await body.write(piece);
 };
 
-/** The pause before the next query for groups that other runs claim. */
+/** The longest pause before the next query for groups that other runs claim. */
 const maxPauseMs = 2000;
 
 /** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
@@ -158,7 +158,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Returns the unknown requests to resend. */
+/** Sets the outcomes that earlier runs recorded for groups, and returns the unknown requests to resend. */
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   const { problems } = dataset;

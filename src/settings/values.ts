@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md). */
+/** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";

@@ -71,6 +71,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
+  // Aborted when the first progress shows that the input is readable.
   const inputReadable = new AbortController();
   const showProgress: OnRead = (bytes, of) => {
     inputReadable.abort();

@@ -94,6 +94,7 @@ export const openStore = async (
   }
 };
 
+/** `maxWaitMs` is for a server. A file has its own limit. */
 const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
   const path = storePath(location);
   const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
