@@ -32,7 +32,7 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly path: `/${string}`;
   /** If undefined, the operation is public. */
   readonly use?: CredentialUse;
-  /** True if the project header is sent (interface 4.2). */
+  /** Interface 4.2. */
   readonly projectHeader?: true;
   /** True if the interface requires `Content-Type: application/json`, even without a body. */
   readonly jsonContentType?: true;
