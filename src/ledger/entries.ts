@@ -35,8 +35,9 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** The last attempt was at `since` or later, and earlier than `before`, in milliseconds since 1970. */
+  /** The last attempt was at `since` or later, in milliseconds since 1970. */
   readonly since?: number | undefined;
+  /** The last attempt was earlier. */
   readonly before?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
