@@ -59,7 +59,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Cuts groups into the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
+/** Returns the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
