@@ -7,11 +7,11 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns the code of an error of the system or Node, such as `ENOENT`, or else `unknown`. */
+/** Returns a code such as `ENOENT`; `unknown` for an error without a code. */
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/** Makes a folder and its parents, without Node's `recursive`, which never returns for a folder in `/proc`. */
+/** Avoids Node's `recursive`, which never returns for a folder in `/proc`. */
 export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
@@ -23,7 +23,7 @@ export const makeFolder = (path: string) => {
   }
 };
 
-/** Refuses a path if another user owns or can replace a part of the path. @throws Failure `unsafe-ownership` */
+/** @throws Failure `unsafe-ownership` if another user owns or can replace a part of the path */
 export const requireSafeOwnership = (path: string) => {
   const user = currentUser();
   if (user === undefined) return;
@@ -77,7 +77,7 @@ const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** Returns a warning if other users can access a file or folder; undefined on Windows, which has no modes. */
+/** Returns a warning if other users have access; undefined on Windows, which has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
@@ -93,7 +93,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft that will replace a file. Opens a pipe or device directly. All methods throw as `node:fs` does. */
+/** Opens a draft that will replace a file. Opens a pipe or device directly. Methods throw as `node:fs` does. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -143,7 +143,7 @@ export const ignoreErrors = <Result>(work: () => Result): Result | undefined => 
   }
 };
 
-/** Writes a whole file, or leaves the old file unchanged. @throws as `node:fs` does */
+/** @throws as `node:fs` does */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number) => {
   const draft = openDraft(path, mode);
   try {
@@ -154,7 +154,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Returns an identity that is the same for all names of a file, including links; undefined for a pipe or a device. */
+/** The identity is the same for all names and links of a file; undefined for a pipe or device. */
 export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -174,7 +174,7 @@ export const requireUnusedFile = (file: string) => {
 
 const userFile = { title: "", otherFileHint: "choose another file" };
 
-/** Calls `write`. `texts` are parts of the failure. @throws Failure `output-unwritable`, or the failure of `write` */
+/** @throws Failure `output-unwritable` with `texts`, or the failure of `write` */
 export const writeUserFile = <Result>(file: string, write: () => Result, texts = userFile): Result => {
   try {
     return write();
@@ -207,14 +207,14 @@ export const removeDrafts = (path: string, before: number) => {
 
 export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
-/** Warns if other users can access a database file that is not empty. Opening an empty file sets mode 0600. */
+/** Does not warn about an empty file, because opening the file sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
   if (looseMode !== undefined) warn(looseMode);
 };
 
-/** Reads a stream, or the file, pipe or device at a path; undefined if it exceeds `maxBytes`. @throws `toError(…)` */
+/** Returns undefined if the content exceeds `maxBytes`. @throws `toError(…)`, the signal's reason */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
@@ -241,7 +241,7 @@ export const readUpTo = async (
   }
 };
 
-/** If the signal aborts before `end`, writes a line to a named pipe. Only this unblocks opening or reading the pipe. */
+/** If the signal aborts before `end`, writes to a named pipe, because only a write ends a blocked open or read. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -257,7 +257,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 
 const pipePollMs = 10;
 
-/** Opens a named pipe when it has a reader. Polls, because signals cannot interrupt a blocking `openSync`. */
+/** Polls until the pipe has a reader, because signals cannot interrupt a blocking `openSync`. */
 const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal) => {
   for (;;) {
     try {
@@ -277,7 +277,7 @@ type UserFile = Readonly<{
   texts?: typeof userFile;
 }>;
 
-/** Writes a file. If it is a named pipe, waits for its reader first. @throws Failure as `writeUserFile` */
+/** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
 export const savePieces = async (
   { file, pieces, mode, texts }: UserFile,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
@@ -296,7 +296,7 @@ export const savePieces = async (
   }
 };
 
-/** Reads a file, but no pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
+/** Refuses a pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.

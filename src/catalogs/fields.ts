@@ -22,7 +22,7 @@ interface FieldOptions {
 
 export type FieldColumn = ReturnType<typeof field>;
 
-/** Creates the column that prints a field. A service may omit the field or send another type. */
+/** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
   const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
   return {
@@ -45,7 +45,7 @@ export const formatPlain = (value: unknown) => (typeof value === "string" ? valu
 
 const wordList = { text: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
 
-/** A time in Unix seconds. Services send 0 for an unknown time, which is printed as 0. */
+/** Unix seconds. Services send 0 for an unknown time, which is printed as 0. */
 const unixTime = {
   text: (value: unknown, spelled: () => string) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
@@ -56,7 +56,7 @@ const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** The fields of models that can be called (interface 2.3), in their public order (output.md). */
+/** The fields of interface 2.3, in their public order (output.md). */
 export const modelFields: readonly FieldColumn[] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
@@ -68,7 +68,7 @@ export const modelFields: readonly FieldColumn[] = [
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Names of prices per token, including some that the interface lacks. Assumed: prices are in US dollars. */
+/** Includes names that the interface lacks. Assumed: prices are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -85,18 +85,18 @@ export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** Parses an amount of at least 0. A JSON number of 2^53 or more is invalid, because it may have lost digits. */
+/** A JSON number of 2^53 or more is invalid, because the number may have lost digits. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns a price in US dollars per token or unit; undefined, not zero, if absent or invalid. */
+/** US dollars per token or unit; undefined, not zero, for an absent or invalid price. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
 const formatAmount = (name: string, price: Decimal) => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
-/** Formats a price with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
+/** Returns a text such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
@@ -105,7 +105,7 @@ export const formatPrice = (name: string, value: unknown) => {
 
 /**
  * Formats a change in percent, such as `-33.3`.
- * @param roundUp true to round up, so that a rise above a limit is not formatted as the limit
+ * @param roundUp so that a rise above a limit is not formatted as the limit
  */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
@@ -135,7 +135,7 @@ export const priceField = (name: string, { rank, title = name }: { rank?: number
   });
 };
 
-/** All fields with a column, in their public order (output.md). */
+/** In their public order (output.md). */
 export const catalogFields: readonly FieldColumn[] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),
@@ -170,13 +170,13 @@ const listCountries = (entry: CatalogModel | undefined): readonly string[] | und
     code === null ? [] : formatPlain(code),
   );
 
-/** Returns a fact, sorted if it is a list; undefined if it is not stated. Assumed: 0, "" and [] state nothing. */
+/** Sorts a list. Returns undefined for null, 0, "" and [] (assumed: these values state nothing). */
 export const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
-/** Returns the day of a date (assumed: it starts with `YYYY-MM-DD`); null without a date, undefined if unreadable. */
+/** Null without a date, undefined for an unreadable date. Assumed: a date starts with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -212,7 +212,6 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
 
 export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Finds an id with the same part after the slash, else an id with few typos, else the only id that contains `id`. */
 export const findNearestId = (id: string, ids: readonly string[]) => {
   if (id === "") return undefined;
   const suffixOf = (one: string) => one.slice(one.lastIndexOf("/") + 1).toLowerCase();

@@ -46,7 +46,7 @@ export interface ScanOptions {
 /** The keys with values that no rule reads, and the keys with strings that rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
-/** The type of a request, with the keys that distinguish requests from groups and trajectories. */
+/** Has the keys that distinguish requests from groups and trajectories. */
 const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
@@ -93,7 +93,7 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** Checks a line, a document, or an element of a long array. @param position the element's index in the array */
+  /** @param position index of an element of a long array; undefined for a line or document */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { table } = block;

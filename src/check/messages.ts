@@ -8,18 +8,18 @@ import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
-/** Creates empty facts: counts, and the tool calls and results in order. */
 export const newMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each event. For a call: the nodes of the call, its id and its tool's name; 0 if the id or name
-  // is not a string or is empty. For a result: 0, the node of its id (0 if not a string), and `resultMark`.
+  // Three numbers for each call or result of a tool, in order. For a call: the nodes of the call, its id and its tool's
+  // name; 0 if the id or name is not a string or is empty. For a result: 0, the node of its id (0 if not a string), and
+  // `resultMark`.
   events: [0],
   /** The used length of `events`. The list keeps its memory for the next trajectory. */
   eventCount: 0,
-  /** Index in `events` of the last message's first call; `eventCount` if it has no calls. */
+  /** Index in `events` of the first call in the last message; `eventCount` without such a call. */
   lastCallsIndex: 0,
 });
 
@@ -136,16 +136,16 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts): void => 
   }
 };
 
-/** Returns the node of a string; 0 for an empty string. */
+/** Returns 0 for an empty string. */
 const nonEmptyNode = (table: JsonTable, node: number): number => (json.detailOf(table, node) > 0 ? node : 0);
 
-/** Returns the name of the tool that the event at an index calls; undefined for a result, or a call without a name. */
+/** Returns undefined for a result, or for a call without a name. */
 const readToolName = (table: JsonTable, events: readonly number[], at: number): string | undefined => {
   const nameNode = events[at + 2] ?? 0;
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
 
-/** With more offered tools, no tool is suggested, because a suggestion compares all names. */
+/** Limits suggestions, because a suggestion compares all names. */
 const maxComparedTools = 200;
 
 /** @param offered names of the offered tools; undefined if unknown */
@@ -203,7 +203,7 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number): boolean => {
   return true;
 };
 
-/** Matches calls with results by id. A result without an id, which another rule reports, answers the oldest call. */
+/** A result without an id, which another rule reports, answers the oldest call. */
 const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();

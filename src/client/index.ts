@@ -23,7 +23,7 @@ export interface ClientOptions {
   /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
   readonly timeoutMs: number | undefined;
   readonly maxWaitMs: number;
-  /** Default: true. If false, each request has one attempt. */
+  /** Default: true. */
   readonly retries?: boolean;
   /** True if a read waits for a host that is unknown or refuses connections. Requires `--max-wait`. */
   readonly waitsForHost: boolean;
@@ -49,7 +49,7 @@ export interface Answer {
   readonly status: number;
   readonly isBodySent: boolean;
   readonly retryAfterMs: number | undefined;
-  /** True if the answer has the header `Retry-After`, even if its value is invalid. */
+  /** True even if the value of `Retry-After` is invalid. */
   readonly hasRetryAfter: boolean;
   readonly idempotencyKey: string | undefined;
   readonly body: Uint8Array;
@@ -63,7 +63,7 @@ export interface Answer {
 type BrokenAttempt = Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
 export interface Retry {
-  /** The number of the next attempt, from 2. */
+  /** The next attempt, from 2. */
   readonly attempt: number;
   readonly waitMs: number;
   /** The rest of `--max-wait` after the wait. */

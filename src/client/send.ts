@@ -11,16 +11,16 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Longest silence of a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** Longest silence of a log, because the service computes metrics before it replies. */
+/** Longer than for a read, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
 /** Maximum time from the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
 const maxReplySilences = 2;
 
-/** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
+/** Enough for the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Returns a function that announces a retry if it waits 1 s or longer, or if it is the fourth attempt or later. */
+/** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry): void => {
@@ -76,7 +76,7 @@ export const openClient = (options: ClientOptions) => {
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  /** Tries a request. After a 401, the service did nothing, so tries once more with another credential. */
+  /** After a 401, tries once more with another credential, because the service did nothing. */
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
@@ -85,7 +85,7 @@ export const openClient = (options: ClientOptions) => {
     return another === undefined ? tried : await tryOnce(context, content, another);
   };
 
-  /** Calls an endpoint and checks the reply. Retries repeatable endpoints within `--max-wait`. @throws Failure */
+  /** Retries repeatable endpoints within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: { readonly parameters: SchemaInput<P>; readonly body: SchemaInput<B> },
@@ -118,7 +118,7 @@ export const openClient = (options: ClientOptions) => {
     }
   };
 
-  /** Tries a streamed request as `tryRequest` does. @throws Failure before anything is sent; errors of the body */
+  /** @throws Failure before anything is sent; errors of the body */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
     { parameters, body, headers = {}, waitedMs = 0, signal = host.signal }: StreamedRequest<P>,
@@ -144,7 +144,7 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Returns the method, URL and headers of a request as `--debug` shows them. Requests no credential. */
+    /** Requests no credential. The headers are as `--debug` shows them. */
     describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -172,7 +172,7 @@ const readReply = <R>(
   throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
 };
 
-/** Decompresses the bytes of a reply. If that fails, adds an error, unless the reply already has an error. */
+/** If decompression fails, adds an error, unless the reply already has an error. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
@@ -189,7 +189,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
   }
 };
 
-/** Returns the wait in milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
+/** Returns milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
@@ -208,7 +208,7 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
-/** Returns a function that returns the limits of the next try of a read, whose tries share `--max-wait`. */
+/** The tries of a read share `--max-wait`. */
 export const openReadLimits = ({ host, maxWaitMs }: WaitOptions, silenceMs: number) => {
   const endMs = host.elapsed() + maxWaitMs;
   return () => {
@@ -222,7 +222,7 @@ export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
+    /** Returns false if the budget is spent or is less than `minMs`. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

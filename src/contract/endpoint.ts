@@ -2,18 +2,18 @@
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
-/** The URL that an operation is sent to. By default, the URL of `log` is that of `base`. */
+/** By default, the URL of `log` is that of `base`. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** The use of a credential (interface 5): Basic for `calls`, Bearer for the others. */
+/** Basic for `calls`, Bearer for the others (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
-/** A credential for one use (interface 5): a key, or the password of call reads. */
+/** A key, or the password of call reads (interface 5). */
 export interface Credential {
   readonly secret: string;
   /** The source of the secret, such as a variable. */
   readonly from: string;
-  /** The profile with the key or the command that prints it. Undefined for a key or command from the environment. */
+  /** The profile with the key or the command that prints the key; undefined if from the environment. */
   readonly profile?: string | undefined;
   /** The user name of call reads. Default: `api`. */
   readonly username?: string | undefined;
@@ -23,16 +23,16 @@ export type Schema = z.ZodMiniType;
 export type SchemaInput<Of extends Schema> = z.input<Of>;
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
-/** One operation of the service (interface 4). */
+/** An operation (interface 4). */
 export interface Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> {
   readonly name: string;
   readonly method: "GET" | "POST";
   readonly host: EndpointHost;
-  /** The path below the URL. Each parameter in braces fills one segment. */
+  /** Each parameter in braces fills one segment. */
   readonly path: `/${string}`;
   /** If undefined, the operation is public. */
   readonly use?: CredentialUse;
-  /** True if the project header is sent (interface 4.2). */
+  /** Interface 4.2. */
   readonly projectHeader?: true;
   /** True if the interface requires `Content-Type: application/json`, even without a body. */
   readonly jsonContentType?: true;

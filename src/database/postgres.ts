@@ -37,10 +37,10 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
   throw failures.databaseVersion(about, version, postgres.version);
 };
 
-/** The number of the advisory lock that a process holds while it makes tables. */
+/** The advisory lock that a process holds while it makes tables. */
 const tablesLock = 1919114311;
 
-/** Makes the tables, unless another process has made them since `hasTables`. */
+/** Another process may have made the tables since `hasTables`. */
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
   const { version, tables } = schema.postgres;
   const sql = `
@@ -132,7 +132,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 const connectTimeoutMs = 5000;
 /** Limits the wait for an answer, because a connection to a machine that vanished stays open. */
 const queryTimeoutMs = 10_000;
-/** Connections of a run: one for its requests, and two for other statements. */
+/** One for the requests of a run, and two for other statements. */
 const defaultMaxConnections = 3;
 
 const bigintType = 20;
@@ -170,7 +170,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || givenPassword !== undefined) throw thrown;
-        // Another connection may have got a new password in the meantime.
+        // Another connection may have got a new password.
         if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {
           password = usedPassword;
@@ -182,7 +182,6 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
     close: async (): Promise<void> => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
-      // Sockets that do not end in one turn of the event loop are destroyed.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },
@@ -204,10 +203,10 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** PostgreSQL's codes for a serialization failure and a deadlock. */
+/** A serialization failure and a deadlock. */
 const conflictCodes = /^(40001|40P01)$/;
 
-/** Returns the code of an error if a retry can help (full server, broken connection, conflict); else undefined. */
+/** A retry can help after a conflict or a broken connection, or if the server is full. */
 const findRetryableCode = (thrown: unknown): string | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

@@ -25,7 +25,7 @@ export interface SourceRecord {
   /** Index in the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of the record's group. If the record cannot be converted, this group is invalid. */
+  /** Key of the group that becomes invalid if the record cannot be converted. */
   group?: string;
 }
 
@@ -33,9 +33,9 @@ export interface SourceRecord {
 export interface Rollout {
   /** Key of the group, unique in the file or, if `hasGroupsAcrossFiles`, in the run. Default: the record's group. */
   readonly group?: string | undefined;
-  /** The value that became the rollout. Default: the record. */
+  /** Default: the record. */
   readonly part?: Value | undefined;
-  /** Documents next to the record. The receipt counts their values. */
+  /** Documents next to the record, with values that the receipt counts. */
   readonly documents?: readonly Value[] | undefined;
   /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
   readonly identityValues?: readonly Value[] | undefined;
@@ -46,7 +46,7 @@ export interface Rollout {
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
   readonly error?: ConversionError | undefined;
-  /** Members of the group next to `trajectories`. Only the group's first rollout provides them. */
+  /** Members of the group next to `trajectories`, read only from the group's first rollout. */
   readonly members?: Members | undefined;
 }
 
@@ -55,17 +55,16 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document next to the record's file, or in the same archive; undefined if it is missing. */
+  /** Reads a document next to the record's file or in its archive; undefined for a missing document. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
   /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
-  /** Tells the receipt why a value is not converted. */
   leaveOut(value: Value, reason: string): void;
   /** Tells the receipt that a value identifies or repeats the value at the path `to`. */
   reportRepeated(value: Value | undefined, to: string): void;
-  /** Leaves a value out with a note. @param subject a noun phrase @returns an empty list of rollouts or turns */
+  /** Leaves a value out with a note. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
 
@@ -74,7 +73,7 @@ export interface Converter {
   preview?(record: SourceRecord): void;
   /** Returns undefined for a record that belongs to another record or describes the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Returns the faults between records, such as missing rows, after the last record. */
+  /** Called after the last record. Finds faults between records, such as missing rows. */
   findFaults?(): readonly RecordFault[];
   /** Returns the group key that the name of an unreadable archive member contains: `samples/<key>_epoch_1.json`. */
   groupOfMember?(member: string): string | undefined;
@@ -84,17 +83,17 @@ export interface Format {
   /** The value of `--from`. */
   readonly name: string;
   readonly title: string;
-  /** Texts that describe the sources of groups, rewards and sampled turns. */
+  /** Texts that describe the sources of these values. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
-  /** The records of each kind of file that can have the format. */
+  /** The kinds of files that can have the format, and their records. */
   readonly records: RecordKinds;
   /** The columns to read without a receipt. Default: all. */
   readonly columns?: readonly string[] | undefined;
   /** Columns whose JSON is parsed and never becomes text of a trajectory. */
   readonly jsonColumns?: readonly string[];
   /**
-   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. If exactly one format of the other inputs
-   * matches the name of an unrecognized file, the file gets this format.
+   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
+   * of the other inputs that matches its name.
    */
   readonly filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */

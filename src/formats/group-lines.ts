@@ -23,9 +23,9 @@ export interface RolloutPosition {
 }
 
 export interface WrittenRollout extends RolloutPosition {
-  /** Byte offset of the trajectory in the spool. */
+  /** Byte offset in the spool. */
   readonly start: number;
-  /** Bytes of the trajectory; 0 without a trajectory. */
+  /** Bytes; 0 without a trajectory. */
   readonly length: number;
   /** The rollout's part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
@@ -56,7 +56,7 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
 
 const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
-/** Writes groups as lines, in the order of their first rollouts. */
+/** Groups are in the order of their first rollouts. */
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
@@ -115,9 +115,8 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
       return group;
     },
-    /** Writes the buffer if it is full. Otherwise, returns undefined, because an await takes time. */
+    /** Returns undefined if the buffer is not full, because an await takes time. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
-    /** Sorts and joins the rollouts of each group if they are not in order. Returns all lines. */
     async end(host: Host): Promise<Bytes> {
       if (current !== undefined) writeText(lineEnd(current));
       await flushTo(spool);

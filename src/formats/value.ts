@@ -13,7 +13,7 @@ interface JsonText {
   readonly holder: Value | undefined;
   /** Long texts by the nodes of their strings. In the bytes, these strings are empty. */
   longTexts: Map<number, Buffer> | undefined;
-  /** The parsed strings with JSON and arrays of numbers, by their nodes. */
+  /** Parsed strings with JSON, and expanded arrays of numbers, by node. */
   nested: Map<number, Value | undefined> | undefined;
 }
 
@@ -26,7 +26,6 @@ const newText = (table: json.JsonTable, document?: string, holder?: Value): Json
   return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
 };
 
-/** The first byte of a value identifies its kind. */
 const nullByte = 0x6e;
 const trueByte = 0x74;
 /** The largest first byte of a number. Other values, except strings, begin with a larger byte. */
@@ -53,7 +52,7 @@ export class Value {
     return new Value(jsonText, 0);
   }
 
-  /** Parses JSON of Python, whose NaN and Infinity become empty objects. */
+  /** NaN and Infinity become empty objects. */
   static parsePython(bytes: Buffer): Value | undefined {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
@@ -63,7 +62,7 @@ export class Value {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The bytes of the record, the document, or the JSON in a string. `span` refers to them. */
+  /** The record, the document, or the JSON in a string. `span` is a range of these bytes. */
   get bytes(): Buffer {
     return this.#in.table.bytes;
   }
@@ -81,7 +80,7 @@ export class Value {
     return sliceText(this.bytes, this.span);
   }
 
-  /** The parsed JSON. Numbers above 2^53 lose digits. */
+  /** Numbers above 2^53 lose digits. */
   get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
@@ -125,7 +124,7 @@ export class Value {
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
-  /** False for arrays and objects, which cannot be metadata. */
+  /** True if the value can be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
@@ -133,7 +132,7 @@ export class Value {
     return this.isFlat && !this.isNull;
   }
 
-  /** The value at a path; undefined if it is missing or null. The last of duplicate keys counts. */
+  /** Returns undefined for null, too. The last of duplicate keys counts. */
   get(...path: Path): Value | undefined {
     let value: Value | undefined = this;
     for (const step of path) if (value !== undefined) value = value.#child(step);
@@ -147,7 +146,7 @@ export class Value {
     return value;
   }
 
-  /** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
+  /** Accepts a list, or a list in a string of JSON. @throws ConversionError */
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
@@ -155,7 +154,7 @@ export class Value {
     return list.items();
   }
 
-  /** The elements of the array at a path, with null; empty if there is no array. */
+  /** The elements of an array, with null; empty for other values. */
   items(...path: Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
@@ -184,7 +183,7 @@ export class Value {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
-  /** The members of the object at a path, with null; empty if there is no object. */
+  /** The members of an object, with null; empty for other values. */
   members(...path: Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];
@@ -199,7 +198,6 @@ export class Value {
     return isUnique ? members : [...new Map(members)];
   }
 
-  /** The JSON in a string; undefined for any other value. */
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
@@ -208,7 +206,6 @@ export class Value {
     });
   }
 
-  /** `embeddedJson`, if it was read before. */
   get cachedEmbeddedJson(): Value | undefined {
     return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }
@@ -247,7 +244,6 @@ export class Value {
   }
 }
 
-/** Thrown for a value that violates the format of its record. */
 export class ConversionError extends Error {
   readonly value: Value;
 

@@ -7,8 +7,8 @@ import { corruptData } from "./failures.ts";
 type Chunks = AsyncIterable<Uint8Array>;
 
 /**
- * Returns the decompressor for data with these first bytes; undefined if the data is not compressed. The decompressor
- * throws UnusableInput, ZstdUnsupported, and the stream's errors.
+ * Returns undefined if the data is not compressed. The decompressor throws UnusableInput, ZstdUnsupported, and the
+ * stream's errors.
  */
 export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
@@ -52,7 +52,7 @@ export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 ==
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns the size of the window (0 if the window is as large as the content) and of the content (0 if unknown).
+ * piece. `window` is 0 if the window is as large as the content. `content` is 0 if unknown.
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -77,7 +77,7 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
   };
 }
 
-/** Returns the size in a header; 0 if the header has none. A field of two bytes has the size minus 256. */
+/** A field of two bytes has the size minus 256. */
 const contentSize = (field: Buffer) => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -125,7 +125,7 @@ async function* decodeFrame(reader: ReturnType<typeof readPieces>, magic: Buffer
   }
 }
 
-/** The number of zstd's parameter `ZSTD_d_windowLogMax`. */
+/** zstd's `ZSTD_d_windowLogMax`. */
 const windowLogParameter = 100;
 /** The window of `zstd --long=31` has 2^31 bytes. */
 const maxWindowLog = 31;
@@ -139,11 +139,10 @@ const openZstdDecoder = () => {
   return decoder;
 };
 
-/** Reads chunks in pieces of any length. */
 export const readPieces = (chunks: Chunks) => {
   const iterator = chunks[Symbol.asyncIterator]();
   let unread: Uint8Array = new Uint8Array();
-  /** Returns the next `length` bytes; fewer at the end of the stream. */
+  /** Returns fewer bytes only at the end of the stream. */
   const read = async (length: number) => {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {
@@ -165,7 +164,7 @@ export const readPieces = (chunks: Chunks) => {
       if (unread.length > 0) yield unread;
       yield* { [Symbol.asyncIterator]: () => iterator };
     },
-    /** Returns the next bytes of zstd data. @throws UnusableInput if the data ends too early */
+    /** @throws UnusableInput if the zstd data ends too early */
     async readExactly(length: number) {
       const bytes = await read(length);
       if (bytes.length < length) throw corruptData("zstd", "cut");

@@ -6,9 +6,8 @@ import { leadsTo } from "./names.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
-/** Bytes per read in the search for the last line end. */
 const searchBytes = 2 ** 16;
-/** Bytes of a segment, which has one checksum. Some segments are read again after each change of the file. */
+/** Bytes of a segment, which has one checksum. */
 const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
@@ -20,31 +19,28 @@ export const openTail = async (path: string, name: string) => {
   const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
   /** Offset after the last taken line. */
   let position = 0;
-  /** Checksums of the segments before `position`. */
-  const checksums: number[] = [];
-  /** Index of the segment that was last compared in turn. */
-  let lastCompared = 0;
-  /** The file's size and times at the last comparison. */
-  let comparedFacts = "";
+  const segmentChecksums: number[] = [];
+  let lastSegmentInTurn = 0;
+  let lastComparedFacts = "";
   /** No line ends between `position` and this offset. */
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** If the file's size or times changed, compares checksums of the first, the last, and another segment in turn. */
+  /** Compares the checksums of the first, the last, and another segment in turn. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
     const facts = `${size} ${mtimeNs} ${ctimeNs}`;
-    if (facts === comparedFacts) return true;
-    const count = checksums.length;
-    lastCompared = (lastCompared + 1) % Math.max(1, count);
-    for (const segment of count === 0 ? [] : new Set([count - 1, 0, lastCompared])) {
+    if (facts === lastComparedFacts) return true;
+    const count = segmentChecksums.length;
+    lastSegmentInTurn = (lastSegmentInTurn + 1) % Math.max(1, count);
+    for (const segment of count === 0 ? [] : new Set([count - 1, 0, lastSegmentInTurn])) {
       const start = segment * segmentBytes;
       const content = Buffer.alloc(Math.min(segmentBytes, position - start));
       const length = bytes.read(content, start);
-      if (length < content.length || crc32(content) !== checksums[segment]) return false;
+      if (length < content.length || crc32(content) !== segmentChecksums[segment]) return false;
     }
-    comparedFacts = facts;
+    lastComparedFacts = facts;
     return true;
   };
   const source: Source = {
@@ -57,15 +53,15 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // A rewritten file reads as empty, so each read of its lines fails, and `touched` needs no comparison.
+    // Each read of a rewritten file's lines fails, so `touched` needs no comparison.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
-  /** Adds the next lines, which the caller has read, to the taken lines. */
+  /** `lines` are the next lines, which the caller has read. */
   const take = (lines: Uint8Array) => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
       const segment = Math.floor(position / segmentBytes);
-      checksums[segment] = crc32(piece, checksums[segment] ?? 0);
+      segmentChecksums[segment] = crc32(piece, segmentChecksums[segment] ?? 0);
       position += piece.length;
       from += piece.length;
     }
@@ -89,12 +85,12 @@ export const openTail = async (path: string, name: string) => {
       return position;
     },
     countUnfinished: async () => Math.max(0, (await file.stat()).size - position),
-    /** Takes the lines before an offset. @throws ShrunkSourceError */
+    /** @throws ShrunkSourceError */
     async skip(end: number) {
       while (position < end)
         take(await readRange(bytes, { start: position, length: Math.min(segmentBytes, end - position) }));
     },
-    /** True if the file was rewritten. Then `source` is empty. */
+    /** If true, `source` is empty. */
     async isRewritten() {
       wasRewritten ||= !(await isUnchanged());
       return wasRewritten;

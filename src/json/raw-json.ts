@@ -5,7 +5,7 @@ type Kind = "text" | "number" | "word" | "list" | "object";
 
 const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
-/** A value in a text of valid JSON. Its content is read on demand. */
+/** A value in a text of valid JSON. The content is read on demand. */
 export class RawJson {
   readonly kind: Kind;
   readonly #source: string;
@@ -25,7 +25,6 @@ export class RawJson {
     return this.#source.slice(this.#start, this.#end);
   }
 
-  /** The decoded text of a string, or the JSON of another value. */
   get text(): string {
     return this.kind === "text" ? decodeText(this.json) : this.json;
   }
@@ -102,7 +101,6 @@ export const parseRawJson = (text: string): RawJson => {
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-/** Reads a text that may be JSON, such as the arguments of tool calls. */
 export const tryParseRawJson = (text: string): RawJson | undefined => {
   try {
     JSON.parse(text);
@@ -112,7 +110,7 @@ export const tryParseRawJson = (text: string): RawJson | undefined => {
   return parseRawJson(text);
 };
 
-/** Maps the keys of an object to the JSON of their values. A repeated key has its last value. */
+/** The values are JSON. A repeated key has its last value. */
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
   new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
 
@@ -120,11 +118,10 @@ export const membersOf = (value: RawJson | undefined): readonly RawMember[] => v
 
 export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
 
-/** Returns the last value of a key. */
 export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
-/** Returns the value at a path of keys; undefined if the value is absent or null. */
+/** Returns undefined for null, too. */
 export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
   const target = path.reduce(findMember, value);
   return isAbsent(target) ? undefined : target;
@@ -142,11 +139,11 @@ const readScalar = (value: RawJson | undefined, kind: Kind): string | undefined 
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "text");
 
-/** Returns the number at a path as it is written; undefined for other values. */
+/** Returns a number as it is written; undefined for other values. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "number");
 
-/** Maximum levels that are indented, because a reply can have 100,000 levels. Deeper values are on one line. */
+/** Deeper values are on one line, because a reply can have 100,000 levels. */
 export const maxIndentedLevels = 45;
 
 export const compactJson = (json: string): string => {
@@ -163,15 +160,13 @@ export const compactJson = (json: string): string => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
-/** Formats a value on one line: texts as they are, other values as JSON. */
 export const formatInline = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, undefined);
 
-/** Formats a value for reading: texts as they are, other values as JSON with a member per line. */
 export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
-/** Formats JSON with blanks after commas and colons. `line` is a line end with an indent; undefined for one line. */
+/** `line` is a line end with an indent; undefined for one line. */
 export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;
@@ -186,7 +181,7 @@ export const formatJson = (value: RawJson, line: string | undefined, levels = ma
   return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 };
 
-/** Composes an object from keys and JSON. Skips undefined values. */
+/** The values are JSON. Skips undefined values. */
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>): string => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);

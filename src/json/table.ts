@@ -6,10 +6,10 @@ import * as syntax from "./walk.ts";
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words for each node: the byte offsets of its start and end, the node after its content (0 for a key), and a
-   * detail. A node is referred to by the index of its first word. The detail is the id of a key, the UTF-16 units of a
-   * string, the shape of an object (0 for none), or the count of an array of only numbers, which is a single node.
-   * Objects of one shape have the same keys and kinds of values, in the same order.
+   * Four words for each node: the byte offsets of its start and end (exclusive), the node after its content (0 for a
+   * key), and a detail. The number of a node is the index of its first word. The detail is the id of a key, the UTF-16
+   * units of a string, the shape of an object (0 for none), or the count of an array of only numbers. Such an array is
+   * a single node. Objects of one shape have the same keys and kinds of values, in the same order.
    */
   readonly words: Int32Array;
   /** Shapes of two tables are comparable only if this object is the same. If undefined, shapes have no meaning. */
@@ -20,20 +20,18 @@ export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32A
 
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
-/** Returns the offset after the last byte of a node. */
 export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
-/** Returns the node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
 export const firstByteAt = (table: JsonTable, node: number): number => table.bytes[startOf(table, node)] ?? 0;
 
-/** Returns the detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */
 export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
 
+/** The detail of a key with escapes or non-ASCII characters. */
 const encodedKey = -1;
 
-/** Returns the id of a key; 0 if the key has no id. */
+/** Returns 0 for a key without an id. */
 export const keyIdOf = (table: JsonTable, key: number): number => {
   const id = detailOf(table, key);
   return id === encodedKey ? (keyIds.get(readString(table, key)) ?? 0) : id;
@@ -43,7 +41,7 @@ export const keyIdOf = (table: JsonTable, key: number): number => {
 export const countNumbers = (table: JsonTable, array: number): number =>
   nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
-/** Parses a number, as JSON.parse does. */
+/** Equal to the result of `JSON.parse`. */
 export const readNumber = (table: JsonTable, node: number): number => {
   const { bytes } = table;
   const start = startOf(table, node);
@@ -66,7 +64,6 @@ export const readNumber = (table: JsonTable, node: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Numbers of at most this many bytes have at most fifteen digits. */
 const maxExactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
@@ -76,7 +73,7 @@ export const readString = (table: JsonTable, node: number): string => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** Returns the node of the last value of a key; undefined if the object does not have the key. */
+/** Returns the last value of a repeated key. */
 export const findMemberNode = (table: JsonTable, object: number, key: string): number | undefined => {
   const end = nodeAfter(table, object);
   let value: number | undefined;
@@ -94,7 +91,7 @@ const hasKey = (table: JsonTable, node: number, key: string): boolean => {
   return true;
 };
 
-/** Expands an array of numbers to a table that has an empty node, and a node for each number. */
+/** Expands an array of numbers to a table with an empty node, and a node for each number. */
 export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
   const { bytes } = table;
   const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
@@ -114,13 +111,13 @@ export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;
 
-/** Reads JSON, and returns the outermost value; undefined for texts that `JSON.parse` refuses. */
+/** Returns undefined for texts that `JSON.parse` refuses. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   const table = readTable(bytes);
   return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value in its first `maxDepth` levels; undefined without one. */
+/** Closes a truncated object after the last complete value of its first `maxDepth` levels, or returns undefined. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -138,7 +135,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
   return closed && Buffer.concat(closed);
 };
 
-/** Returns a function that reads JSON without the content of the values of some keys, so that the table is small. */
+/** The reader skips the content of the values of `leafKeys`, so that the table is small. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
@@ -156,14 +153,12 @@ export const parseValue = ({ table, node }: JsonValue): unknown => parseNode(tab
 export const parseNode = (table: JsonTable, node: number): unknown =>
   JSON.parse(table.bytes.toString("utf8", startOf(table, node), endOf(table, node)));
 
-/** Returns the last value of a key of an object. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
   const node = findMemberNode(object.table, object.node, key);
   return node === undefined ? undefined : { table: object.table, node };
 };
 
-/** Returns the value of a key of an object, or at an index (from 0) of an array. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
@@ -189,13 +184,12 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
   return deepest;
 };
 
-/** Returns the elements of an array; an empty list for another value. */
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array !== undefined && firstByteOf(array) === syntax.openBracket
     ? Array.from(childrenOf(array), ([, element]) => element)
     : [];
 
-/** Yields the members of an object with their keys, or the elements of an array with their indexes (from 0). */
+/** Yields keys and values of an object, or indexes and elements of an array. */
 export function* childrenOf({ table, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(table, node);
   const first = firstByteAt(table, node);
@@ -212,7 +206,7 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
   }
 }
 
-/** Returns the value with its content, from a new table if this table skipped the content (`KeyUses.leafKeys`). */
+/** If the table skipped the content (`KeyUses.leafKeys`), returns the value from a new table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
   const [start, end] = [startOf(table, node), endOf(table, node)];

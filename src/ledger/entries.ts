@@ -27,7 +27,7 @@ export const formatState = (state: EntryState): string =>
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True if the outcome is unknown. Only the run that sends a `trying` request can know the outcome. */
+/** Only the run that sends a `trying` request can know the outcome. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 export interface EntryFilter {
@@ -35,8 +35,9 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** The last attempt was at `since` or later, and earlier than `before`, in milliseconds since 1970. */
+  /** The last attempt was at `since` or later, in milliseconds since 1970. */
   readonly since?: number | undefined;
+  /** The last attempt was earlier. */
   readonly before?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
@@ -46,7 +47,7 @@ const maxPortionBytes = 2 * 1024 * 1024;
 
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Yields the entries that fulfill a condition on `request` and `scope`, oldest first. */
+/** Yields oldest entries first. The condition is on `request` and `scope`. */
 export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
   const sql = `
     WITH next AS (
@@ -139,7 +140,7 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Returns the group numbers of dedup keys. Skips keys for which `numberOf` is negative. */
+/** Skips keys for which `numberOf` is negative. */
 export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
   const groups: number[] = [];
   for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
@@ -151,5 +152,5 @@ export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Arr
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the row of an id; 0 if the text is not an id. */
+/** Returns 0 for a text that is not an id. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

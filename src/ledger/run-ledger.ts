@@ -16,7 +16,7 @@ export interface RunLedgerOptions {
   /** Undefined for a run without a ledger. With `require`, the ledger must exist already. */
   readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
   readonly maxWaitMs: number;
-  /** True if the run writes nothing: no new ledger, and no lock. */
+  /** A dry run makes no ledger, and holds no lock. */
   readonly dryRun: boolean;
   readonly resendLogged: boolean;
   readonly idempotency: boolean;
@@ -91,12 +91,11 @@ export const openRunLedger = async (
     get honorsKeys(): boolean {
       return options.honorsKeys || echoedBefore === true;
     },
-    /** True if a later run may resend an unknown request. */
     get willHonorKeys(): boolean {
       return options.honorsKeys || destinationFacts.echoesKey;
     },
     now,
-    /** Bytes of the largest body to attempt, and of the smallest refused body; undefined without a recent 413. */
+    /** The largest body to attempt; undefined without a recent 413. */
     get sizeLimit() {
       const { passed = 0, refused } = destinationFacts.sizes;
       if (refused === undefined || !isRecent(refused, now())) return undefined;
@@ -135,7 +134,7 @@ export const openRunLedger = async (
       }
       changedFrom = firstOpen ?? last + 1;
     },
-    /** Returns the key of a planned request; null if the request has no key, or a new key in each run. */
+    /** Returns null if requests have no keys, or new keys in each run. */
     findPlannedKey: (dedupKeys: Uint8Array): string | null =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
@@ -169,7 +168,6 @@ export const openRunLedger = async (
       if (bytes <= passed) return;
       const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
       destinationFacts = { ...destinationFacts, sizes };
-      // Accepted sizes are saved only if another size was too large.
       if (refused !== undefined) await saveFacts(destinationFacts);
     },
     async recordRefusedSize(bytes: number): Promise<void> {

@@ -21,9 +21,9 @@ export interface NewEntry {
 
 export interface RecordedOutcome {
   readonly state: Exclude<entries.EntryState, "trying">;
-  /** The HTTP status; null without an answer. */
+  /** HTTP status; null without an answer. */
   readonly status: number | null;
-  /** The code of the transport error, if it is known; null after an answer. */
+  /** The known code of a transport error; null after an answer. */
   readonly cause: string | null;
   /** JSON list of call ids. */
   readonly calls: string;
@@ -31,9 +31,9 @@ export interface RecordedOutcome {
 
 /** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
 export interface Writer {
-  /** SQL that is appended to the `SET` clause of each change of a request. */
+  /** Appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
-  /** Waits until the scope is free; returns undefined after the maximum wait. */
+  /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
   /** Sets the state of requests that dead runs had in flight to `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
@@ -43,11 +43,11 @@ export interface Writer {
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;
-  /** Reads the database's time in milliseconds since 1970. */
+  /** The database's time, since 1970. */
   readClockMs?(): Promise<number | undefined>;
-  /** Reads the rest of the longest lease of other runs. */
+  /** The rest of the longest lease of other runs. */
   readOtherLeaseMs?(): Promise<number | undefined>;
-  /** Reads a number that differs after another process changed the ledger. */
+  /** Differs after another process changed the ledger. */
   readRevision(): Promise<number>;
   /** Returns statements that delete the claims of all released or deleted requests in `requests`. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
@@ -120,5 +120,5 @@ export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledF
   title: "the lock of the ledger",
 });
 
-/** The folder is next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
+/** Next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
 const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;

@@ -34,10 +34,7 @@ export const openSecrets = () => {
   };
 };
 
-/**
- * Returns the encodings of a secret and of each of its lines: plain, hex, base64, and base64 after other bytes, as in
- * `Authorization: Basic`.
- */
+/** Includes base64 after other bytes, as in `Authorization: Basic`. */
 const listSpellings = (secret: string): readonly SecretSpelling[] => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
@@ -76,7 +73,6 @@ const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
-/** Patterns: plain, after backslashes, and as `\u`, percent and HTML escapes. */
 const listPatterns = (letter: string) => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
@@ -165,7 +161,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, also in malformed URLs, and the values of options with names such as `--token`. */
+/** Finds passwords in URLs, even malformed URLs, and values of options such as `--token`. */
 export const findSecrets = (args: readonly string[]): readonly string[] =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];

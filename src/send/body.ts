@@ -43,7 +43,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
   yield chunk.subarray(0, filled);
 }
 
-/** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const verifySource = async (dataset: Dataset, source: number): Promise<void> => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);
@@ -92,7 +92,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     }
     return count;
   };
-  /** Returns a part in the window; undefined if it must be read. @throws Failure `input-changed` */
+  /** Returns undefined if the part is not in the window. @throws Failure `input-changed` */
   const readNow = (part: number): Uint8Array | undefined => {
     const at = startOf.at(part) - buffered.start;
     const length = lengthOf.at(part);

@@ -14,7 +14,7 @@ export interface BodyLimit {
   readonly refusedBytes?: number;
 }
 
-/** Compares a size with the limit. If `tooLarge`, a larger `--max-request-size` would not help. */
+/** If `tooLarge`, a larger `--max-request-size` would not help. */
 const compareSize = (bytes: number, limit: BodyLimit) => {
   const { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY } = limit;
   return { bytes, limit: limit.bytes, tooLarge: isDiscovered || bytes >= refusedBytes };
@@ -22,7 +22,7 @@ const compareSize = (bytes: number, limit: BodyLimit) => {
 
 type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 
-/** Plans the requests of a run. A group over the limit has its own request. @throws Failure `one-request-too-large` */
+/** A group over the limit has its own request. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
@@ -59,7 +59,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Cuts groups into the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
+/** Returns the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
@@ -88,7 +88,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** Returns the bytes of the larger half of a request that is cut as evenly as possible. */
+/** Returns the larger half of a request that is cut as evenly as possible. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): number => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
@@ -96,7 +96,7 @@ export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): num
   return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
-/** Returns the end of each request. Each request is as full as possible. */
+/** Returns the ends of requests that are as full as possible. */
 const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
   const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
@@ -111,7 +111,7 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly numb
   return ends;
 };
 
-/** Returns the smallest limit that needs at most `maxRequests` requests. These requests are nearly equal. */
+/** With the smallest limit for `maxRequests` requests, the requests are nearly equal. */
 const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number): number => {
   let low = 1;
   let high = limit;

@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
 
-/** Opens the rejects file and its reasons. `redact` is only for the reasons, and also escapes harmful characters. */
+/** `redact` is only for the reasons, and also escapes harmful characters. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
@@ -77,7 +77,7 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-/** Replaces a file atomically. If `isBegun`, appends to the content that this run wrote. */
+/** If `isBegun`, appends to the content that this run wrote. */
 const replaceFile = async (
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
@@ -169,10 +169,9 @@ const countLineEnds = (bytes: Buffer): number => {
   return count;
 };
 
-/** A piece of the rejects file. `part` is the part that begins in the bytes. `record` is a record of another tool. */
+/** `part` begins in the bytes. `record` is a record of another tool. */
 type CopiedPiece = { bytes: Buffer; beginsLine: boolean; part: grouping.GroupPart | undefined; record?: OriginRecord };
 
-/** Yields the lines of a group, or all parts joined on one line. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
@@ -222,7 +221,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset): ReadonlyMap<string, 
 /** Maximum bytes of white space between a part and the start or end of its line. */
 const marginBytes = 4096;
 
-/** Returns the line of a part. If other data is on the line, returns the bytes of the part and a newline. */
+/** If other data is on the line, returns only the part and a newline. */
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);

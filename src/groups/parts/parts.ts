@@ -2,7 +2,6 @@
 import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
-  /** Index of the source. */
   source: new Column("u32"),
   /** Offset in the source, in bytes. */
   start: new Column("f64"),
@@ -39,7 +38,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests. Sending, selecting and comparing need both. Reading needs neither. */
+  /** True if parts have checksums and digests. Sending, selecting and comparing need both. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;

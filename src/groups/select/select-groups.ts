@@ -22,9 +22,9 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** The number of trajectories to keep in a group, highest rewards first. */
+  /** Trajectories to keep in a group, highest rewards first. */
   readonly best?: number | undefined;
-  /** The number of groups to draw at random, with `seed`. */
+  /** Groups to draw at random. */
   readonly sample?: number | undefined;
   readonly seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
@@ -33,7 +33,7 @@ export interface Selection {
 
 export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 
-/** The number of bytes of a digest that decide its shard. A double cannot contain every integer of 7 bytes. */
+/** A double cannot contain every integer of 7 bytes. */
 const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
@@ -93,11 +93,11 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
 /** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
-/** `onFound` gets each match in order, and `onProgress` gets a share from 0 to 1. */
 interface SearchOptions {
   readonly signal: AbortSignal;
-  /** Can be called again for a group of several parts. */
+  /** Called in order, but perhaps again for a group of several parts. */
   onFound(group: number): void;
+  /** @param share from 0 to 1 */
   onProgress(share: number): void;
   /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
   readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
@@ -147,14 +147,14 @@ const openTextSearch = (dataset: IndexedGroups, text: string): ((partIndex: numb
   };
 };
 
-/** Default values of a trajectory's fields in expressions. */
+/** Values of absent fields in expressions. */
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
   ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
-/** `locate` returns the position for a failure. @throws Failure `invalid-filter`, `nested-too-deeply` */
+/** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
 
 const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string): Result => {
@@ -178,10 +178,10 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Time limit of the first try. Ctrl-C cannot end this try, because handling Ctrl-C costs 90 µs. */
+/** Ctrl-C cannot end the first try, because handling Ctrl-C costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Runs a repeatable function; returns false after the time limit, even in a regular expression. Costs 70 µs. */
+/** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal): Promise<boolean> => {
   const runLimited = (options: RunningScriptOptions) => {
     // Sets `run` for each try, because searches of the page run at the same time.
@@ -229,7 +229,6 @@ export const parseFilter = (text: string): TrajectoryFilter => {
 
 const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
   const { reward, messages_and_choices: turns } = trajectory;
-  // A choice counts as its message.
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
   // Copies in a loop, because V8's spread can be 20 times slower.
@@ -238,7 +237,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
   return variables;
 };
 
-/** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
+/** Groups must be valid. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,
