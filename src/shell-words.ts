@@ -5,7 +5,7 @@ type Quote = "" | "'" | '"';
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
-/** Splits a line into words. If the line ends with white space, the last word is empty. */
+/** If the line ends with white space, the last word is empty. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }) => {
   const words: ReturnType<typeof splitWord>[] = [];
   let at = 0;
@@ -78,6 +78,6 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
 export const formatCommandLine = (words: readonly string[]) =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");
 
-/** Returns a command of `rollcall ledger` in backquotes. `args` are options for the ledger and the service. */
+/** `args` are options for the ledger and the service. */
 export const formatLedgerCommand = (command: string, args: readonly string[]) =>
   `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;

@@ -46,7 +46,7 @@ const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(f
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
-/** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws errors of `node:fs` */
+/** If the latest file has the bytes of the reply, only the mtime of the file changes. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);

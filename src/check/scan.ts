@@ -148,7 +148,6 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
 /** In concatenated files, any line can begin with a byte order mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
-/** Copies bytes, with blanks in place of byte order marks at line starts. */
 const blankOutByteOrderMarks = (original: Buffer): Buffer => {
   const bytes = Buffer.from(original);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
@@ -197,7 +196,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans a long array, some elements at a time. Returns false, and adds nothing, if the text is not a valid array. */
+/** Scans some elements at a time. Returns false, and adds nothing, if the text is not a valid array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

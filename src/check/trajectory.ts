@@ -21,7 +21,7 @@ export const newTrajectoryFacts = () => ({
   version: Number.NaN,
   /** The training data that the trajectory has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
-  /** The names of the metrics, in the order of `metrics`. */
+  /** In the order of `metrics`. */
   metricNames: noMetrics,
   metrics: [Number.NaN],
   ...newMessageFacts(),
@@ -103,7 +103,7 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Sets the facts of a trajectory. Returns false, and sets no facts, if a field is not valid. */
+/** Returns false, and sets no facts, if a field is not valid. */
 export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;

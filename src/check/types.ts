@@ -12,7 +12,7 @@ export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, n
 /** Reports problems of a value; returns true if the value is valid, perhaps with warnings. */
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
-/** The accepted kinds of a field, a description of these kinds, and a further check of values that are not null. */
+/** `check` is for values that are neither absent nor null. */
 type Field = { readonly acceptedKinds: number; readonly expected: string; readonly check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
@@ -29,7 +29,7 @@ export const optional = (acceptedKinds: number, check?: Check) => ({
 
 export const anyValue: Field = { acceptedKinds: 255, expected: "anything" };
 
-/** Defines a type by its fields, in the interface's order, and derives facts from an object's shape. */
+/** `fields` are in the interface's order. */
 export const defineObjectType = <Name extends string, Derived>(
   fields: Readonly<Record<Name, Field>>,
   derive: DeriveFacts<Name, Derived>,
@@ -87,7 +87,6 @@ export const reportWrongType = (
 /** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>.<index>`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
-/** Reports elements of another kind; returns true if no element has another kind. */
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report): boolean => {
   const { kind, rule } = type;
   // A list of numbers is one node, and numbers never fit.

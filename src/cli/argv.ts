@@ -12,9 +12,9 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Parses argv. Never throws for invalid input, because `runCommand` does. */
+/** Does not throw for invalid input, because `runCommand` does. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
-  /** The values of options by name, without dashes. The value of a flag is empty. */
+  /** By name without dashes. The value of a flag is empty. */
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
   const ancestors: Command[] = [];

@@ -37,7 +37,7 @@ export interface Route {
   readonly proxy: { readonly url: URL; readonly authorization: string | undefined } | undefined;
 }
 
-/** Finds the route to a URL. Loopback never uses a proxy. @throws Failure `invalid-proxy` */
+/** Loopback never uses a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
   if (isLoopback(to.hostname)) return { to, proxy: undefined };
   const scheme = to.protocol.replace(":", "_proxy");
@@ -85,7 +85,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). A line end stays unencoded, so that `isHeaderValue` rejects it. */
+/** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects the value. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -94,7 +94,7 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Finds a credential other than `refused` for a request; undefined if the request needs none, or no other exists. */
+/** Returns undefined if the request needs no credential, or if no credential other than `refused` exists. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -115,7 +115,7 @@ const shownHeaderNames = new Set(
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** Formats the headers of `shownHeaderNames`, the project header, and the scheme of `Authorization`, one per line. */
+/** Omits the credential of `Authorization`. */
 export const toShownHeaders = (headers: Headers, projectHeader: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();

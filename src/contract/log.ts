@@ -5,12 +5,12 @@ import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 import { freeObject, text } from "./replies.ts";
 
-/** A JSON number. A number too large for a double, such as `1e400`, is infinite. */
+/** A number too large for a double, such as `1e400`, is infinite. */
 const JsonNumber = z.custom<number>().check(({ value, issues }) => {
   if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
 });
 
-/** A whole number, which may exceed 2^53. */
+/** May exceed 2^53. */
 const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
@@ -37,7 +37,7 @@ const Tool = z.looseObject({
   }),
 });
 
-/** A trajectory (interface 2.1). Assumed: fields other than messages and reward may be absent or null. */
+/** Interface 2.1. Assumed: fields other than messages and reward may be absent or null. */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
@@ -55,10 +55,10 @@ export type Trajectory = z.infer<typeof Trajectory>;
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
-/** A request (interface 2.1). Assumed: both fields are required. */
+/** Interface 2.1. Assumed: both fields are required. */
 export const LogRequest = z.looseObject({ split: z.string(), trajectory_groups: z.array(TrajectoryGroup) });
 
-/** Logs trajectories and calculates metrics (interface 4.1). */
+/** Interface 4.1. */
 export const logTrajectories = endpoint({
   name: "log trajectories",
   method: "POST",
@@ -82,12 +82,12 @@ export const ValidationItem = z.looseObject({
   ctx: z.optional(z.record(z.string(), z.unknown())),
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
-/** The body of a validation error (interface 7). */
+/** Interface 7. */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 
 export type Issue = z.core.$ZodIssue;
 
-/** Returns up to `max` issues in the order of the value, and then stops, because lists can be long. */
+/** Stops after `max` issues, because lists can be long. */
 export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
   const issues: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;

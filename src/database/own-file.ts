@@ -71,7 +71,7 @@ export interface Lock {
   release(): void;
 }
 
-/** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has it. */
+/** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);

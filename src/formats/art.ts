@@ -147,7 +147,7 @@ const refuseExchanges = (trajectory: Value) => {
   throw new ConversionError("exchanges are not supported, only messages_and_choices", exchanges);
 };
 
-/** Replaces members of a trajectory, and adds the empty messages_and_choices that ART's writer omits. */
+/** Adds the empty messages_and_choices that ART's writer omits. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
   const noMessages = { messages_and_choices: [] };

@@ -193,7 +193,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
 
 type Visit = (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
 
-/** Calls `visit` for each record. Awaits only promises, because an await takes more time than a record. */
+/** Awaits only promises, because an await takes more time than a record. */
 const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit): Promise<void> => {
   for (const file of files) {
     let record = 0;
@@ -207,7 +207,7 @@ const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, v
   }
 };
 
-/** Opens documents next to inputs. A document next to a remote file must be an input, too. */
+/** A document next to a remote file must be an input, too. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const foundNames = new Set<string>();

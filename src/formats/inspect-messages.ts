@@ -4,7 +4,7 @@ import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** Returns the turns and tools of a sample. @throws ConversionError */
+/** @throws ConversionError */
 export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
@@ -56,7 +56,7 @@ const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
-/** Returns logprobs with the members that the interface requires; undefined without logprobs. */
+/** Adds the members that the interface requires. */
 const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
@@ -148,7 +148,7 @@ const openAttachments = (sample: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? value : attachment(id, value);
   };
-  /** Returns the JSON of a value with its attachments, and the values from which this JSON comes. */
+  /** Replaces references in the JSON of a value. `sources` lists the value and its attachments. */
   const json = (value: Value) => {
     const sources = [value];
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {

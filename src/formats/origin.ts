@@ -18,7 +18,7 @@ interface ConvertedInput {
   readonly converter: Converter;
 }
 
-/** Opens the records of files of one format, in reading order. */
+/** Returns the files in reading order. */
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,
@@ -56,7 +56,7 @@ export const toSourceRecord = (value: Value, { member }: input.RawRecord, at: Ro
   return { value, file: file.name, position, member };
 };
 
-/** Converts a record. If this fails, the record becomes one rollout with the error. */
+/** If the conversion fails, the record becomes one rollout with the error. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
     return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
@@ -93,7 +93,7 @@ export const createLineOrigin = (converted: ConvertedInput): input.LineOrigin =>
   };
 };
 
-/** Lists records, with the numbers of the group and of the trajectory in the group, from 1. */
+/** Numbers of groups, and of trajectories in a group, start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
@@ -123,7 +123,7 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
   return { raw, value, rollout: rollouts?.[written?.position ?? 0] };
 };
 
-/** Returns the records (or parts) of a group, and the documents next to them, each once and on one line. */
+/** Returns each record (or part) and each document of a group once, on one line. */
 const readRecords = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[]) => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const records: input.OriginRecord[] = [];

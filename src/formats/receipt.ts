@@ -10,12 +10,12 @@ interface Outcome {
   readonly text: string;
 }
 
-/** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
+/** Paths have no indexes (`completion[].content`). */
 type ValueCount = Outcome & { readonly file: string; readonly path: string; count: number };
 
 const unconverted = "the record could not be converted";
 
-/** The counts of a run. Leaves are scalars, and empty arrays and objects. */
+/** Leaves are scalars, and empty arrays and objects. */
 export type ReceiptData = ReturnType<ReturnType<typeof openReceipt>["data"]>;
 
 export const openReceipt = () => {
@@ -49,7 +49,7 @@ export const openReceipt = () => {
     leaveOut,
     /** Counts a value that is not written, because the value at `to` has the same content. */
     countRepeated: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
-    /** Counts the values of a record. @param rollouts undefined if the record could not be converted */
+    /** @param rollouts undefined if the record could not be converted */
     addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]): void {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
@@ -76,7 +76,7 @@ export const openReceipt = () => {
             pending.push({ current: child, path: joinPath(path, key), around: below });
           }
           if (children.length > 0) continue;
-          // If the JSON in a string was parsed, its values are counted, unless the string itself has a target.
+          // If the JSON in a string was parsed, counts the values of this JSON, unless the string has a target.
           const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
           if (inner !== undefined) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });

@@ -18,7 +18,7 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   readonly onComplete: (group: number) => void;
 }
 
-/** An open group, with a digest of its parts. `changedAt` is the time of the last part in monotonic milliseconds. */
+/** `changedAt` is the time of the last part in monotonic milliseconds. */
 type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
@@ -42,7 +42,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, location);
     reject(group);
   };
-  /** Reports a key that appears again after its group was complete. The key starts another group. */
+  /** A key that appears again after its group was complete starts another group. */
   const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart): void => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
@@ -61,7 +61,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     completeGroups.set(key, group);
     finish(group, digest.digest().subarray(0, digestBytes));
   };
-  /** True if a group has its full size, or if another run sent it with the same trajectories. */
   const isComplete = ({ group, digest }: OpenGroup): boolean => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));

@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 };
 
 /**
- * Returns a function that returns true if a file's size or time changed since this call, or a folder has a new file.
- * The function ignores URLs, missing files and empty files. With standard input, it returns false.
+ * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file.
+ * The detector ignores URLs, missing files and empty files. With standard input, the detector returns false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -37,7 +37,7 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
-/** Replaces folders by their files, and drops repeated files. `folders` maps each file of a folder to the folder. */
+/** `folders` maps each file of a folder to the folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
@@ -68,7 +68,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   return { names, folders, repeated };
 };
 
-/** Returns the files of a folder; undefined if the name is not a folder. */
+/** Returns undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const isUrl = remotes !== undefined && isRemote(name);
   try {
@@ -86,7 +86,7 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
 
 export const isGlob = (path: string) => /[*?]/.test(path);
 
-/** Returns the files that match a glob, sorted. `**` matches any number of folders. */
+/** `**` matches any number of folders. */
 export const expandGlob = (pattern: string) => {
   const baseSegments = pattern.replaceAll("\\", "/").split("/");
   const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
@@ -99,7 +99,6 @@ export const expandGlob = (pattern: string) => {
 
 const listBelow = (folder: string, depth: number): readonly string[] => {
   if (depth === 0) return [];
-  // Treats an unreadable folder as empty.
   const entries = ignoreErrors(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true })) ?? [];
   return entries.flatMap((entry) => {
     if (!entry.isDirectory()) return [entry.name];
@@ -107,7 +106,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
   });
 };
 
-/** Converts a segment of a glob to a pattern. Hidden names match only segments that begin with a dot. */
+/** Hidden names match only segments that begin with a dot. */
 const toPattern = (segment: string) => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment

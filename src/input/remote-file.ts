@@ -12,7 +12,7 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
 /** The number of redirects that browsers follow. */
 const maxRedirects = 20;
 
-/** Follows redirects. @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
+/** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
 export const requestFile = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
@@ -35,11 +35,10 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
-/** True for https, and for plain http on this machine or with `--insecure-http`. */
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** True if `to` is an allowed URL, and is https if `from` is https. */
+/** A redirect from https must stay https. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 

@@ -78,7 +78,6 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
 
 export type Spool = ReturnType<typeof fileSpool>;
 
-/** Opens a temporary file, or memory if rollcall cannot create the file. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
@@ -114,7 +113,7 @@ const fileSpool = (descriptor: number, folder: string) => {
         size += bytesWritten;
       }
     },
-    /** Returns the written bytes. The caller closes them. */
+    /** The caller closes the bytes. */
     bytes: (): Bytes => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };

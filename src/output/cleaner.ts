@@ -10,7 +10,8 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts first, because joining white space changes secrets. Redacts last, because harmful characters split them.
+    // Redacts first, because joining white space changes secrets.
+    // Redacts last, because harmful characters split secrets.
     line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string) => {

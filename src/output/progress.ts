@@ -101,7 +101,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-/** Formats a bar with texts in the order of importance. Omits the last texts if they do not fit. */
+/** Texts are in the order of importance. Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },

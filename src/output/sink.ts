@@ -60,7 +60,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
 /** UTF-16 units that are written together. */
 const maxJoinedLength = 1 << 16;
 
-/** Joins small pieces. Does not join the pieces of an async iterable, so that each piece appears immediately. */
+/** Does not join the pieces of an async iterable, so that each piece appears immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";

@@ -88,7 +88,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     setPriorOutcomes(groups: Iterable<number>): void {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** Returns jobs that resend the unknown requests. Returns the obstacle, by id, for each request that has one. */
+    /** Plans resends of the unknown requests. `obstacles` has the obstacles of `toJob` by request id. */
     planResends() {
       const jobs: Job[] = [];
       const obstacles = new Map<string, "groups" | "envelope">();

@@ -156,7 +156,7 @@ const toStopDetails = (stop: Failure): FailureDetails => {
   return { ...toCauseDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
 };
 
-/** Returns the warnings of reading and of sending. `--strict` cannot turn warnings of sending into errors. */
+/** `--strict` cannot turn warnings of sending into errors. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = dataset;
   const { dividedInto } = sent;

@@ -117,7 +117,7 @@ export const openAuthenticator =
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
 
-/** Creates a key of 256 random bits. Only its digest is stored. */
+/** Only the digest of the key is stored. */
 export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

@@ -1,4 +1,4 @@
-/** Operations of the interface. Each validates and answers requests, and has a format of errors. */
+/** Operations of the interface: validation, answers and formats of errors. */
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
@@ -25,7 +25,6 @@ export class Refusal extends Error {
 
 export const maxFaults = 100;
 const maxNamedFaults = 5;
-/** Returns a 422 with an item for each fault. */
 export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
@@ -90,14 +89,14 @@ const maxParsedValues = 2 ** 22;
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
-  // Each value needs a byte, so a short value needs no count.
+  // Each object or array has at least one byte, so a short text needs no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
   return parseValue(value);
 };
 
-/** The position of a value in a request. It starts with "body", "path" or "header". */
+/** The path of a value in a request, from "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
 export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {

@@ -12,7 +12,7 @@ import { toBuffer } from "../json/walk.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Lists the models with logged trajectories (interface 4.2). Ignores the project header, which only tracks usage. */
+/** Interface 4.2. Ignores the project header, which only tracks usage. */
 export const modelsOperation = (store: Store): Operation =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -20,7 +20,7 @@ export const modelsOperation = (store: Store): Operation =>
     return JSON.stringify({ object: "list", data });
   });
 
-/** Lists the models of two catalogs (interface 4.4 and 4.5). */
+/** Interface 4.4 and 4.5. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
   defineOperation(listAnalysisModels, detailError, async ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider),
@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string): readonly Operation[] => [
 ];
 
 /**
- * Reads a logged trajectory as a call with a conversation (interface 4.3). Copies values byte for byte.
+ * Reads a logged trajectory as a call (interface 4.3). Copies values byte for byte.
  * Assumed: for a missing call, the member `call` of the answer is null.
  */
 export const callOperation = (store: Store): Operation =>

@@ -98,7 +98,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<lookup.La
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** Returns the problem of an imported setting. Its message contains no secret of a URL. */
+/** The message contains no secret of a URL. */
 export const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>): Problem | undefined => {
   const found = findSettingFailure(...imported);
   return found && toProblem(found, "error", "correct the value in the file");
@@ -218,7 +218,7 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
   return { wasInUse };
 };
 
-/** Deletes the saved credential of one use, or of all uses. `left` lists the variables that still have credentials. */
+/** `left` lists the variables that still have credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, screen } = sources;
   const { profile } = lookup.findLayers(sources);

@@ -17,7 +17,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Reads a row, with the match of a searched text. Keeps found matches in memory, because the page polls. */
+  /** Keeps matches in memory, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -65,7 +65,7 @@ const sortValue = (facts: GroupFacts, key: SortKey): number => {
   return facts[key] ?? Number.NaN;
 };
 
-/** Compares two numbers. NaN is last in both directions. */
+/** NaN is last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean): number => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
@@ -82,7 +82,7 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range): boolean =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** Finds the selected groups next to a group. If the group is not selected, finds its neighbors in the input. */
+/** Finds neighbors among the selected groups, or in the input if the group is not selected. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
   const at = selected.findIndex((facts) => facts.group === group);
   const before = at < 0 ? group - 1 : (selected[at - 1]?.group ?? -1);
@@ -100,7 +100,6 @@ export const relativePosition = (value: number, from: number, to: number): numbe
 /** Maximum characters of JSON before and after a match. */
 const maxContext = { before: 16, after: 120 };
 
-/** Finds the first trajectory with a text, and the characters around the text; null without a match. */
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {

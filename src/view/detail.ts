@@ -102,7 +102,7 @@ const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;
 const maxMemberBytes = 10_000;
 
-/** Reads the prompt and the key at the start of a group. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = grouping.readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);

@@ -32,7 +32,6 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
-/** Allows only the page's script and style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
@@ -94,7 +93,7 @@ export const requirePageFile = (file: string): void => {
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/** Writes a line that marks a page of rollcall, then the page. Returns the total bytes. @throws as requirePageFile */
+/** Marks the file as a page of rollcall. Returns the total bytes. @throws as requirePageFile */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];

@@ -7,13 +7,13 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Higher maximum for errors if rejected groups are written, because the reasons file lists all errors of a group. */
+/** For errors if rejected groups are written, because the reasons file lists all errors of a group. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 export type RuleCount = NonNullable<FailureDetails["ruleCounts"]>[number];
 
-/** Creates the problem of a rule, with secrets redacted. */
+/** Redacts secrets. */
 export const createProblem = <Name extends RuleName>(
   rule: Name,
   data: RuleData<Name>,
@@ -74,7 +74,6 @@ export class Problems {
     this.addInputRule(name);
   }
 
-  /** Declares that errors of the rule concern the whole input. */
   addInputRule(name: RuleName): void {
     this.#inputRules.add(name);
   }
@@ -85,7 +84,6 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  /** Replaces locations of stored problems, unless `locate` returns undefined. */
   async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
@@ -115,7 +113,7 @@ export class Problems {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
-  /** Number of errors, including errors that are not stored. */
+  /** Includes errors that are not stored. */
   get errors(): number {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }

@@ -25,7 +25,7 @@ export interface ExampleInputs {
   readonly against?: string;
 }
 
-/** The data and the location of a problem, for a rule without example inputs. */
+/** For a rule without example inputs. */
 type ExampleProblem<Data> = { readonly data: Data; readonly location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {

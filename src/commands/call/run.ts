@@ -51,7 +51,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const progress = screen.startProgress("reading calls");
   const showProgress = (detail = "") => progress.update(`reading calls: ${tally.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** Reads a call. With `--wait`, polls until the call ends or `--max-wait` is over. Undefined after a stop. */
+  /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
       if (tally.hasStopped) return undefined;
@@ -109,7 +109,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
 const exceptionsNote =
   ". Failed rollouts in a group's `exceptions` have no call. See them with `rollcall view <file> --where 'group.exceptions > 0'`";
 
-/** Yields the ids. The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
+/** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
 async function* readCallIds(
   host: Host,
   { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },

@@ -35,7 +35,6 @@ export const printCandidates = async (
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The word at the cursor, and the words before it. */
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;

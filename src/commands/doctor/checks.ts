@@ -1,4 +1,4 @@
-/** The checks of `rollcall doctor`: settings, credentials, URLs, ledger and store. */
+/** The checks of `rollcall doctor`. */
 import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";

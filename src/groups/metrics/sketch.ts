@@ -2,10 +2,10 @@
 
 const maxExactValues = 512;
 
-/** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */
+/** Smaller magnitudes count as 0, and larger magnitudes count as the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-/** Starts a sketch. Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
+/** Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
 export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
@@ -13,7 +13,6 @@ export const newSketch = () => ({
   /** The running mean and sum of squared distances from the mean, for display only. */
   mean: -0,
   squares: -0,
-  /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
   /** Counts by value. */
   values: new Map<number, number>(),
@@ -78,7 +77,7 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Returns the values of a sketch in ascending order. Rounded values stay within the bounds. */
+/** Sorts by value. Rounded values stay between `least` and `most`. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,

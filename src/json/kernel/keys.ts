@@ -5,7 +5,7 @@ export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
 const maxLearnedBytes: usize = 64;
 
-/** The bytes of registered keys and of learned keys, with a quote after each key. */
+/** A quote follows each key. */
 const registeredKeys: usize = memory.data(1 << 14);
 const registeredSpace: usize = 1 << 14;
 const learnedKeys: usize = memory.data(1 << 15);
@@ -59,7 +59,7 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
-/** Returns the id of a key; 0 for a key without an id. */
+/** Returns 0 for a key without an id. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
@@ -98,7 +98,7 @@ function recordOf(id: u32): usize {
   return keys + (usize(id) << 3);
 }
 
-/** Returns the slot with the id of a key, or the free slot for it. */
+/** Returns the slot of a key, or the free slot for the key. */
 function slotOf(at: usize, length: usize): usize {
   let ends: u32 = length === 0 ? 0 : byteAt(at) | (byteAt(at + length - 1) << 8);
   if (length >= 4) ends = load<u32>(at) ^ (load<u32>(at + length - 4) * 0x85ebca6b);

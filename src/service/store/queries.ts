@@ -73,7 +73,7 @@ export const createQueries = (database: Database) => ({
     }
   },
 
-  /** Returns the logged models of some projects, or of all if `projects` is undefined. `created` is Unix seconds. */
+  /** Lists the models of all projects if `projects` is undefined. `created` is Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();

@@ -1,4 +1,4 @@
-/** Writes requests. Waiting requests share a transaction. Of requests with the same key, only one is stored. */
+/** Waiting requests share a transaction. The store keeps only one of several requests with the same key. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";

@@ -92,7 +92,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The new page and the direction after the key j or k turned the page, until a row of the page has the focus. */
+  /** The page to which j or k turned, and the direction. Cleared when a row of the page has the focus. */
   const turned = useRef<{ readonly page: number; readonly by: 1 | -1 } | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
