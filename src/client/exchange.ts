@@ -12,8 +12,8 @@ export interface OutgoingRequest {
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
   /**
-   * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. Each piece of a streamed
-   * body restarts the time.
+   * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. The time starts with the
+   * request, and again with each piece of a streamed body.
    */
   readonly totalMs: number;
   /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
