@@ -1,6 +1,6 @@
 /** The class of all failures, and the exit codes. Each module makes its failures in its `failures.ts`. */
 
-/** The exit code of each `error.code` (exit-codes.md). */
+/** By `error.code` (exit-codes.md). */
 export const exitCodes = {
   internal: 1,
   usage: 2,
@@ -19,7 +19,7 @@ export const exitCodes = {
 export type FailureCode = keyof typeof exitCodes;
 export type Severity = "error" | "warning";
 
-/** A problem of the input, found by rollcall or by a service (output.md). */
+/** A problem of the input (output.md). */
 export type Problem = Readonly<{
   file?: string;
   line?: number;
@@ -34,15 +34,15 @@ export type Problem = Readonly<{
   from?: "service";
   /** Bytes from the start of the file, from 0. */
   offset?: number;
-  /** `file:line` in converted or selected data, for a problem whose `file` and `line` are in the original file. */
+  /** `file:line` in converted or selected data, if `file` and `line` are of the original file. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed. `positions` has some of their positions, such as `a.jsonl:3:14`. */
+  /** Similar problems that are not displayed. `positions` has some of the positions, such as `a.jsonl:3:14`. */
   others?: { readonly count: number; readonly positions: readonly string[] };
 }>;
 
-/** Returns the members of a problem in JSON, in the order that output.md promises. */
+/** output.md promises the order of the members. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
@@ -64,7 +64,7 @@ export type FailureLocation = Optional<
   Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
 >;
 
-/** A request that failed. `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
+/** `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
 type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
 
 export type FailureDetails = Optional<{
@@ -101,14 +101,14 @@ export type FailureDetails = Optional<{
   cause: unknown;
 }>;
 
-/** An event that ends a run. `output` prints the failure, and `run` returns its exit code. */
+/** An event that ends a run. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** @param message one sentence without a full stop, which may contain unsafe text from outside */
+  /** @param message one sentence without a full stop; may contain unsafe text from outside */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;

@@ -25,7 +25,7 @@ export type Host = Readonly<{
   now: () => number;
   /** Monotonic milliseconds. */
   elapsed: () => number;
-  /** Resolves after `ms`; rejects with the signal's reason when the signal aborts. */
+  /** Rejects with the signal's reason when the signal aborts. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
@@ -38,7 +38,7 @@ export type Host = Readonly<{
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** Decodes the percent escapes of a URL part. A text with a stray `%`, such as a password, stays unchanged. */
+/** A text with a stray `%`, such as a password, stays unchanged. */
 export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);
@@ -49,7 +49,7 @@ export const decodePercent = (text: string) => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets of rollcall, PostgreSQL and W&B in an environment. */
+/** Lists secrets of rollcall, PostgreSQL and W&B. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -58,7 +58,7 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Removes secrets of rollcall and PostgreSQL, and URLs of databases, from the environment of another program. */
+/** For another program: removes secrets of rollcall and PostgreSQL, and URLs of databases. */
 export const removeSecrets = (env: Host["env"]): Host["env"] => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
@@ -104,7 +104,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    // These are getters, because Node opens a stream at its first use, and most runs use only one of the streams.
+    // Node opens a stream at its first use, and most runs use only one of the streams.
     get stdin() {
       return process.stdin;
     },
@@ -136,7 +136,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       },
     },
     now: Date.now,
-    // Does not use `performance`, because loading `performance` takes a millisecond.
+    // Loading `performance` would take a millisecond.
     elapsed: () => Number(process.hrtime.bigint()) / 1e6,
     sleep: async (ms, signal) => {
       const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");

@@ -22,7 +22,7 @@ export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
 
-/** Returns the name in `op_name`. Assumed: `op_name` is this name, or `<scheme>:///team/project/op/name:digest`. */
+/** Assumed: `op_name` is a name, or `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: RawJson) => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
@@ -30,7 +30,7 @@ export const findOperation = (call: RawJson) => {
 
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
-/** Returns the first state that applies: deleted, failed, running, ok. Assumed statuses: `error`, `running`. */
+/** Assumed statuses: `error`, `running`. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
@@ -41,7 +41,7 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True if a field has a value, even if `omitContent` removed the value. An empty text is not a value. */
+/** True even if `omitContent` removed the value. An empty text is not a value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && value.json !== '""';
@@ -70,7 +70,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Reads the numbers of tokens. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
+/** Assumed: the numbers of tokens are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -126,7 +126,7 @@ const addAmounts = (parts: ReturnType<typeof readAmounts>) => {
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
-/** Finds a value in the summary. Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
+/** Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));

@@ -8,7 +8,7 @@ import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
 
-/** Returns a time that can depend on `now`. Both times are in milliseconds since 1970. */
+/** Both times are in milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
 /** Options by name, such as `inputModality` for `--input-modality`. A model must match all options. */
@@ -64,7 +64,7 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
-/** Options that select values of a list. Assumed: services use the `usual` values. A catalog can add values. */
+/** Assumed: services use the `usual` values. A catalog can add values. */
 const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
@@ -73,7 +73,7 @@ const wordsOptions = [
   { name: "quantization", column: "quantization", read: readQuantization, matches: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  // Here, `matches` is undefined, because prices are compared as numbers.
+  // Prices are compared as numbers.
   { name: "maxPrice", column: "pricing", read: readPriceNames, matches: undefined, usual: fields.knownPriceNames },
 ] as const;
 
@@ -87,7 +87,7 @@ const isAtLeast = (value: unknown, minimum: number) =>
   // Assumed: 0 means "not stated".
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
-/** Returns a test for each option, with the columns of the tested values. @param now milliseconds since 1970 */
+/** @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
@@ -151,7 +151,7 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** Finds the first word that is neither usual nor in any model. Without models, every word is accepted. */
+/** A known word is usual or in a model. Without models, every word is known. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
   for (const { name, usual, read } of wordsOptions) {

@@ -4,16 +4,16 @@ import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
-/** Kinds of values as bits, so that a field can accept several kinds. */
+/** Bits, so that a field can accept several kinds. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
-/** Returns the kind of a member; node 0 means that the member is absent. */
+/** Node 0 means that the member is absent. */
 export const kindOf = (table: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(table, node));
 
-/** Returns the kind of any value, including the root at node 0. */
+/** Node 0 is the root. */
 export const kindAt = (table: JsonTable, node: number): number => kinds[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
@@ -35,16 +35,15 @@ export const describeValue = (table: JsonTable, node: number): string => {
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Computes facts from the shape of an object: its keys, kinds of values, and texts such as roles (`shapeTexts`). */
+/** A shape is the keys of an object, the kinds of values, and texts such as roles (`shapeTexts`). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface Layout {
   /**
-   * For each slot, the distance to its value, counted in words of `JsonTable.words`; 0 if the key is missing. If a key
-   * is repeated, its last value counts. The distance starts at the object's node. A value with arrays has a varying
-   * number of nodes, so later distances start at the end of this value.
+   * For each slot, the distance from the object's node to the last value of the key, in words of `JsonTable.words`; 0
+   * if the key is missing. A value with arrays has a varying number of nodes, so later distances start at its end.
    */
   readonly distances: Int32Array;
   /** For each slot, the number of values with arrays before the slot's value. */
@@ -68,9 +67,9 @@ export class Shape<Name extends string, Facts> {
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** Facts by shape number, for tables whose `shapes` is `#shapeSource`. */
+  /** By shape number, for tables whose `shapes` is `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `JsonTable.shapes` of the last table. Another object means that `#knownShapes` must be emptied. */
+  /** `JsonTable.shapes` of the last table. Another object invalidates `#knownShapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
@@ -82,7 +81,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Returns the facts of an object. After that, `at` and `hasDuplicate` refer to this object. */
+  /** After this call, `at` and `hasDuplicate` refer to the object. */
   read(table: JsonTable, object: number): Facts {
     const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
     if (known === undefined) return this.#deriveShape(table, object);
@@ -91,7 +90,7 @@ export class Shape<Name extends string, Facts> {
     return known.facts;
   }
 
-  /** Returns the node of a slot's value in the object of the last `read`; 0 if the key is missing. */
+  /** Returns a node in the object of the last `read`; 0 if the key is missing. */
   at(table: JsonTable, slot: number): number {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
@@ -138,7 +137,7 @@ export class Shape<Name extends string, Facts> {
   }
 }
 
-/** True if a value is or contains an array, so that its number of nodes varies. */
+/** True if a value is or contains an array. */
 const hasArray = (table: JsonTable, value: number): boolean => {
   for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
     if (json.firstByteAt(table, node) === openBracket) return true;

@@ -1,4 +1,4 @@
-/** Sends one request with undici. `isBodySent` is false until undici reads the last byte of a streamed body. */
+/** Sends one request with undici. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
@@ -12,11 +12,11 @@ export interface OutgoingRequest {
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
   /**
-   * Longest time to the end of the reply, or to its start with `onReplyPiece`. Starts with the request, and again with
-   * each piece of a streamed body.
+   * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. The time starts with the
+   * request, and again with each piece of a streamed body.
    */
   readonly totalMs: number;
-  /** The rest of `--max-wait`. Connecting takes from `minConnectMs` to `connectTimeoutMs`. */
+  /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
   readonly connectMs: number;
   readonly signal: AbortSignal;
   readonly maxReplyLength: number;
@@ -40,7 +40,7 @@ export interface ExchangeResult {
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
-/** Sends a request and collects the reply. Returns transport errors. @throws errors of a streamed body */
+/** Returns transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
@@ -136,11 +136,11 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** True if a proxy forwards the request itself, without TLS on either side. Otherwise, the proxy opens a tunnel. */
+/** A proxy forwards a request if neither side uses TLS. Otherwise, the proxy opens a tunnel. */
 export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
-/** Maximum bytes of a piece of a body. A reply that has arrived is read between two pieces. */
+/** Between two pieces of a body, undici reads a reply that has arrived. */
 const pieceBytes = 64 * 1024;
 
 /** Yields the last byte separately. undici requests this byte only when all other bytes have left the process. */
@@ -173,7 +173,7 @@ async function* yieldBody(
   }
 }
 
-/** Waits three turns of the event loop, because undici reports a closed socket two turns after the system does. */
+/** undici reports a closed socket two turns of the event loop after the system does. */
 const waitForSocketEvents = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
@@ -195,13 +195,13 @@ export class TransportError extends Error {
   }
 }
 
-/** The time for name resolution, proxy, TCP and TLS together (guarantees.md). */
+/** For name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
 
-/** The time for connecting if `--max-wait` is shorter. TCP needs more than 1 s if the first packet is lost. */
+/** TCP needs more than 1 s if the first packet is lost. */
 const minConnectMs = 2000;
 
-/** The largest decoded reply to a read: 1,000 times as large as today's lists, and half of V8's longest string. */
+/** For decoded replies to reads: 1,000 times as large as today's lists, and half of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;
 
 const undiciCodes: Readonly<Record<string, string>> = {
@@ -237,6 +237,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** True if a retry can help. If the host is unknown or refuses connections, `waitsForHost` decides. */
+/** If the host is unknown or refuses connections, `waitsForHost` decides. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

@@ -11,25 +11,25 @@ import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
-/** The rows of a tool. The functions throw ConversionError. */
+/** The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
   readonly rewardKey: string;
-  /** Describes the reward. Default: `rewardKey`. */
+  /** Default: `rewardKey`. */
   readonly rewardText?: string;
   /** Keys that are not metadata. */
   readonly usedKeys: readonly string[];
   readonly sampled: string;
-  /** True for rows of a dataset, which can have tools and metrics, and can be in Parquet. */
+  /** Rows of a dataset can have tools and metrics, and can be in Parquet. */
   readonly isDataset: boolean;
-  /** Returns the key of the answer, which is not metadata. */
+  /** This key is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly OutputJson[];
-  /** Reads a reward that is not always the number or boolean at `rewardKey`. */
+  /** Default: the number or boolean at `rewardKey`. */
   readReward?(run: FormatRun, row: Value): OutputJson | undefined;
-  /** Returns the rollouts of a row that is a group; undefined if the row is a rollout. */
+  /** Returns undefined if the row is a rollout, not a group. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
@@ -70,7 +70,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
+/** Adds no note if a receipt lists the dropped numbers. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value) => {
   const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
@@ -94,10 +94,10 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
   return undefined;
 };
 
-/** Returns the row's step, which is part of the group key, because the policy changes with each step. */
+/** The step is part of the group key, because the policy changes with each step. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
-/** Returns a digest that does not depend on the spelling of values. */
+/** Does not depend on the spelling of values. */
 const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
@@ -121,7 +121,7 @@ const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** Returns the format of rows with messages at a path, as a list or as JSON in a string. */
+/** @param path leads to messages, as a list or as JSON in a string */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -159,7 +159,7 @@ const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [str
   ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
 
-/** Returns the key of the completion, whose name varies between tools; undefined for a row that is a group. */
+/** The key varies between tools. Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
   row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
 
@@ -191,7 +191,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** Converts a row that is a group. A list as long as `completions` has one value for each completion. */
+/** A list as long as `completions` has one value for each completion. */
 const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)

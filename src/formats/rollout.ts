@@ -10,7 +10,7 @@ import { unwrapJson } from "./messages.ts";
 import { listUnlessEmpty, literal, type Member, mapUnlessEmpty, type OutputJson, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
-/** Converts a part of a record. An error breaks only this part. */
+/** A ConversionError breaks only this part. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
   try {
     return { group, part, ...convert() };
@@ -68,7 +68,7 @@ interface RewardQuery {
   readonly readOwn?: () => OutputJson | undefined;
 }
 
-/** Reads the value at a path, also in strings of JSON. Keys can contain dots, so the longest matching key counts. */
+/** Also reads in strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrapJson(record);
@@ -80,7 +80,7 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
   return undefined;
 };
 
-/** Finds the reward of a rollout by the user's option, otherwise in the record. @throws ConversionError */
+/** `--reward-from` and `--rewards` override `readOwn`. @throws ConversionError */
 export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
@@ -121,7 +121,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
-/** Returns the number or boolean in a string; undefined for other values. Many tables contain only strings. */
+/** Many tables contain only strings. */
 const parseReward = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
@@ -166,7 +166,7 @@ const maxNamedPaths = 4;
 
 const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
 
-/** Lists matching values by path, also in objects that are JSON in strings, and in lists of one value. */
+/** Also searches JSON in strings, and lists of one value. */
 const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
@@ -182,7 +182,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   return found;
 };
 
-/** Names the paths of a record's numbers, or of its lists of numbers. The path most similar to `path` is first. */
+/** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
   const seeksLists = typeof path.at(-1) === "number";
   const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;

@@ -5,7 +5,7 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Bytes per read: enough that parsing takes most of the time, and few enough for the processor's cache. */
+/** Large enough that parsing takes most of the time, and small enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
 
 /** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
@@ -25,7 +25,7 @@ export interface LongText extends json.Span {
 
 export type Frame = Lines | LongText;
 
-/** Yields the lines of a source from an offset, or the source as one document. @throws ShrunkSourceError */
+/** Yields lines, or the source as one document. @throws ShrunkSourceError */
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
   let isBlankSoFar = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
@@ -67,7 +67,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   }
 }
 
-/** Returns the offset of the next newline; otherwise `end`. Overwrites the buffer. */
+/** Returns `end` if there is no newline. Overwrites the buffer. */
 const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
   let at = start;
   while (at < end) {
@@ -80,7 +80,7 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-/** True if the first lines of a source begin a document of several lines. */
+/** True if the bytes begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
@@ -89,7 +89,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If the text lacks only the opening brace, the brace and the text are JSON or the start of JSON.
+    // If only the opening brace is missing, the text after an added brace is JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return fault === undefined || fault.fault === "end";
   }
@@ -108,9 +108,9 @@ const isOpener = (byte: number | undefined) => byte === json.openBrace || byte =
 const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
- * Yields the elements of an array in batches, up to the closing bracket or a fault. `start` is after the opening
- * bracket. With `isTolerant`, elements can be invalid JSON. The elements of a batch are the roots of its table, which
- * is valid until the next batch. The rest begins at `restAt`. @throws ShrunkSourceError; the signal's reason
+ * Yields batches up to the closing bracket or a fault. `start` is after the opening bracket. With `isTolerant`,
+ * elements can be invalid JSON. The roots of a table are the elements of the batch. The table is valid until the next
+ * batch. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -145,12 +145,11 @@ export async function* readElements(
 /** Returns the offset after a byte order mark; 0 if there is none. */
 export const findTextStart = (bytes: Bytes): number => json.bomLength(readHead(bytes, json.maxBomLength));
 
-/** Bytes per read of a line whose columns are counted. */
-const stepBytes = 2 ** 16;
+const bytesPerRead = 2 ** 16;
 
 /**
- * Counts the UTF-16 units of a line before the offset `start`. Continues from the last call for the same line, because
- * a line can have a million elements. @throws ShrunkSourceError
+ * Counts UTF-16 units in the line. Continues from the last call for the same line, because a line can have a million
+ * elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
   const last = source.lastColumn;
@@ -160,10 +159,10 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Returns the start of the line that contains the offset `at`. Skips a byte order mark at the start of the line. */
+/** Skips a byte order mark. */
 const findLineStart = (source: Bytes, at: number) => {
   for (let from = at; from > 0; ) {
-    const length = Math.min(stepBytes, from);
+    const length = Math.min(bytesPerRead, from);
     const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(json.newline);
     if (end >= 0) return from - length + end + 1;
     from -= length;
@@ -171,11 +170,11 @@ const findLineStart = (source: Bytes, at: number) => {
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };
 
-/** Counts UTF-16 units by the first bytes of characters: two for a character of four bytes, otherwise one. */
+/** Counts the first bytes of characters: two for a character of four bytes, otherwise one. */
 const countUnits = (source: Bytes, from: number, to: number) => {
   let units = 0;
-  for (let at = from; at < to; at += stepBytes) {
-    for (const byte of readRangeNow(source, { start: at, length: Math.min(stepBytes, to - at) })) {
+  for (let at = from; at < to; at += bytesPerRead) {
+    for (const byte of readRangeNow(source, { start: at, length: Math.min(bytesPerRead, to - at) })) {
       if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
     }
   }

@@ -14,7 +14,7 @@ import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** Maximum bytes of a decompressed row group, which is in memory together with its rows. */
+/** A decompressed row group is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
 /** Rows of a row group, numbered from 0 in the file. */
@@ -23,12 +23,12 @@ type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup
 type RowFile = Readonly<{
   bytes: Bytes;
   metadata: hyparquet.FileMetaData;
-  /** The columns to read. Default: all. */
+  /** Default: all. */
   columns: readonly string[] | undefined;
 }>;
 
 /**
- * Opens the rows of a file. If rollcall cannot read all rows, a record with only the defect follows the readable rows.
+ * If rollcall cannot read all rows, a record with only the defect follows the readable rows.
  * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openRows = async (
@@ -51,10 +51,9 @@ export const openRows = async (
   const file: RowFile = { bytes, metadata, columns };
   const location = { line: 1, start: 0, isComposed: true } as const;
   const toDefectRecord = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
-  /** The defect, and the number of the first row that cannot be read. */
-  let damage = fileDefect === undefined ? undefined : { defect: fileDefect, row: 0 };
+  let damage = fileDefect === undefined ? undefined : { defect: fileDefect, unreadableFrom: 0 };
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
-  /** Returns why the rows cannot be read; undefined if they are loaded. */
+  /** Returns the defect; undefined if the rows are loaded. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
     if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
@@ -91,11 +90,11 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const why = await loadRows(range);
-        // Measures the rows, because the size of a row group counts a text only once, even if many rows have the text.
-        for (const row of loaded?.rows ?? []) total += measureValue(row);
+        // `total_byte_size` counts a text only once, even if many rows have the text.
+        for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (defect !== undefined) {
-          damage = { defect, row: range.start };
+          damage = { defect, unreadableFrom: range.start };
           break;
         }
         yield toRecords(range);
@@ -103,25 +102,24 @@ export const openRows = async (
       if (damage !== undefined) yield [toDefectRecord(damage.defect)];
     },
     async reread(position) {
-      if (position === damage?.row) return toDefectRecord(damage.defect);
+      if (position === damage?.unreadableFrom) return toDefectRecord(damage.defect);
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
-    locate: (position) => ({ label: position === damage?.row ? name : labelOf(position), line: 1 }),
+    locate: (position) => ({ label: position === damage?.unreadableFrom ? name : labelOf(position), line: 1 }),
   };
 };
 
-/** Returns the minimum size in bytes of a column's value as JSON. */
-const measureValue = (value: unknown): number => {
+const minJsonBytesOf = (value: unknown): number => {
   if (value instanceof LazyText) return value.bytes.length;
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
   if (Array.isArray(value) && typeof value[0] !== "number" && typeof value[0] !== "bigint")
-    return value.reduce<number>((sum, item) => sum + measureValue(item), value.length);
+    return value.reduce<number>((sum, item) => sum + minJsonBytesOf(item), value.length);
   if (Array.isArray(value)) return value.length;
-  return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
+  return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), 1) : 1;
 };
 
-/** Returns the metadata. If the metadata cannot be read, returns metadata without rows, and the reason. */
+/** If the metadata cannot be read, returns metadata without rows, and the defect. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
@@ -129,7 +127,7 @@ const readMetadata = async (bytes: Bytes) => {
     const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
     checkStruct(readerOf(footer));
     const metadata = hyparquet.parquetMetadata(footer);
-    const sizes = metadata.row_groups.map(measureRowGroup);
+    const sizes = metadata.row_groups.map(minMemoryBytesOf);
     const tooLarge = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (tooLarge < 0) return { metadata };
     const mebibytes = Math.ceil((sizes[tooLarge] ?? 0) / 2 ** 20);
@@ -147,8 +145,8 @@ const readEnd = async (bytes: Bytes, wanted: number) => {
 
 const minRowMemoryBytes = 200;
 
-/** Returns a lower bound of a row group's bytes in memory. Each value counts as 8, even if a page repeats the value. */
-const measureRowGroup = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
+/** A value counts as 8 bytes, even if a page repeats the value. */
+const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
@@ -181,11 +179,11 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** Every row group may have 2 million values (100 bytes each in memory). Large row groups may have 16 per byte. */
+/** Every row group may have this many values. A value takes 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** Checks the pages of columns, because hyparquet allocates the memory that headers and runs claim. @throws Error */
+/** hyparquet allocates the memory that headers and runs of pages claim. @throws Error */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -223,7 +221,7 @@ const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
   offset,
 });
 
-/** Maximum elements of all lists of a footer. Each element takes up to 200 bytes of memory. */
+/** For all lists of a footer together. An element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
 /** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
@@ -267,7 +265,7 @@ const maxNumberBytes = 10;
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
   Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
 
-/** Checks the runs of levels, dictionary indexes and booleans. @throws Error if a run is too long for its page */
+/** Checks levels, dictionary indexes and booleans. @throws Error if a run is too long for its page */
 const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
   const { type, codec, compressors, schemaPath } = decoder;
   const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
@@ -277,7 +275,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // Pages of the second version do not compress levels, and have the lengths of levels in their header.
+  // Pages of the second version do not compress levels. The header of a page has the lengths of the levels.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
   const content = v2 === undefined ? decompressPage(page, size, codec, compressors) : page;
   let at = 0;
@@ -297,7 +295,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
 
-/** Maximum padding of a page's last run, in values. */
+/** Padding of a page's last run. */
 const maxPaddedValues = 2 ** 10;
 
 /** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
@@ -313,7 +311,7 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
   }
 };
 
-/** Returns why a damaged file cannot be read. @throws an error that the file did not cause */
+/** @throws an error that the file did not cause */
 const toReason = (thrown: unknown) => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
@@ -325,7 +323,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** Creates decompressors for one row group. Together, they decompress at most `maxRowGroupBytes`. */
+/** For one row group: all decompressors together return at most `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

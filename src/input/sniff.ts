@@ -14,7 +14,7 @@ const pipeAdvice = (command: string) => `decompress it into a pipe: ${command} â
 
 type FileKind = Record<"bytes" | "kind", string> & { at?: number; advice?: string; container?: Container };
 
-/** Kinds of files by their bytes at `at` (default: 0), in Latin-1. */
+/** `bytes` are in Latin-1, at the offset `at` (default: 0). */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", advice: pipeAdvice("unzip -p"), container: "zip" },
@@ -42,13 +42,13 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
+/** Returns undefined for stdin and a remote file. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns the error for a file that is not JSON; undefined if it can be JSON. @param name used in the advice */
+/** Returns undefined if the file can be JSON. @param name used in the advice */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
@@ -82,7 +82,7 @@ const rewardPath =
 /** Matches possible paths of rewards, such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the column or path of the rewards; all candidates if several columns or paths may have the rewards. */
+/** Returns one column or path, or all candidates if several may have the rewards. */
 export const findRewardColumns = (names: readonly string[]) => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
@@ -95,7 +95,6 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 /** Names of columns that can have the answers to `prompt`, the likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
-/** Parses JSON in a string; returns any other value unchanged. */
 const unwrapJson = (value: unknown): unknown =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
@@ -105,7 +104,7 @@ const isConversation = (value: unknown) =>
 /** Matches paths of messages that lack the last answer, or that contain choices. */
 const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds the messages of a row by their value, also inside an object, and the reward by its name. */
+/** Finds messages by their value, also inside an object. Finds the reward by its name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
     const inner = unwrapJson(value);
@@ -120,7 +119,6 @@ export const findColumns = (row: JsonObject) => {
   return { names: values.map(([name]) => name), messages, reward: candidates.length === 1 ? candidates[0] : undefined };
 };
 
-/** Returns the options for the columns of a table, and a remark about placeholders that the user must replace. */
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
@@ -133,7 +131,7 @@ const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasR
   return { options, remark: placeholders === undefined ? "" : remark };
 };
 
-/** Returns the advice for rows of no known format. @param hasReward true if an option names the reward */
+/** For rows of no known format. @param hasReward true if an option names the reward */
 export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
@@ -141,7 +139,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Returns the advice for CSV, whose values are strings. Only `--reward-from` reads a string as the reward. */
+/** Values of CSV are strings, and only `--reward-from` reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
   const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
@@ -163,11 +161,11 @@ const csvAdvice = (text: string, name: string) => {
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
-/** Advice for a web page, which servers send to ask for a login, or to show a file. */
+/** Servers send web pages to ask for a login, or to show a file. */
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/â€¦";
 
-/** Matches a line, except the first, that begins as a JSON object or array, and not as a link of Markdown. */
+/** Matches a later line that begins like a JSON object or array, but not like a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Matches lines that begin neither like JSON nor like a value of Python. */
@@ -194,6 +192,6 @@ export const ownHeadBytes = 32;
 export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
-/** True if the first 64 KiB contain a key of rollcall's format. */
+/** Searches only the first 64 KiB. */
 export const hasRollcallKey = (bytes: Bytes): boolean =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

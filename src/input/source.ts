@@ -9,7 +9,7 @@ import { tryStat } from "./names.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Reads from the offset `at` until `into` is full or the bytes end. Returns the number of read bytes. */
+  /** Reads until `into` is full or the bytes end. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
@@ -19,14 +19,14 @@ export interface Bytes {
 export type Position = Readonly<Record<"start" | "line", number>>;
 
 export interface Source {
-  /** The name from the command line: a path, a URL without its secrets, or `-` for standard input. */
+  /** A path, a URL without its secrets, or `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** The origin of lines that rollcall converted or selected. Each of these lines is a group. */
+  /** Set if rollcall converted or selected the lines. Each of these lines is a group. */
   readonly origin?: LineOrigin;
 }
 
@@ -35,7 +35,7 @@ type FileLine = Readonly<{ file: string; line: number }>;
 /** A record before its conversion, without line ends. */
 export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
-/** The files that lines were converted or selected from. Numbers of lines start at 1. */
+/** Numbers of lines start at 1. */
 export interface LineOrigin {
   /** Names as in `Source.name`. */
   readonly files: readonly string[];
@@ -43,14 +43,14 @@ export interface LineOrigin {
   readonly canRegroup?: boolean;
   /** True if a line represents an invalid group, or records that cannot be converted. The fault is already reported. */
   isBroken(line: number): boolean;
-  /** Returns the file and line of the first record of a line's group. */
+  /** Returns the position of the first record of the line's group. */
   positionOf(line: number): FileLine;
-  /** Returns the digest of a line's group for the ledger. @param kept indexes of the used trajectories; default: all */
+  /** Returns the group's digest for the ledger. @param kept indexes of the used trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Returns the location, in the original record, of the value at `path` in the line's group. */
+  /** The location is in the original record. @param path begins at the line's group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
-  /** Returns the text of a file that `locationOf` names; undefined if the file has no lines. */
+  /** Returns undefined if the file has no lines. @param file a name from `locationOf` */
   textOf(file: string): Bytes | undefined;
 }
 
@@ -75,14 +75,14 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
   }, 0o666);
 
-/** Returns the file and line that a line of a source was read or converted from. */
+/** Returns a line's file and line number before any conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 
 /** Bytes after `size` were appended later, so they are not part of the input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
-/** Reads an open file, which the caller closes. `read` throws Failure `input-unreadable`. */
+/** The caller closes the file. `read` throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   read(into, at) {
@@ -98,7 +98,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Returns a function that closes a descriptor only once, because another file can then get the descriptor's number. */
+/** The function closes only once, because another file can get the number of a closed descriptor. */
 export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
@@ -139,7 +139,7 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** A source was truncated, so a requested range is not complete. */
+/** The source was truncated, so the requested range is incomplete. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;
@@ -151,7 +151,7 @@ export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: Byte
   return into;
 };
 
-/** Lets other tasks run, then reads a range. @throws ShrunkSourceError */
+/** Lets other tasks run first. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);
@@ -162,7 +162,7 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
   return head.subarray(0, bytes.read(head, 0));
 };
 
-/** Bytes of the largest document, just below the limit of Node's strings. */
+/** Just below the limit of Node's strings. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;

@@ -5,7 +5,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The byte offsets of a value: `start` of the first byte, and `end` after the last byte. */
+/** Offsets of bytes. `end` is after the last byte. */
 export type Span = Readonly<Record<"start" | "end", number>>;
 
 export const quote = 0x22;
@@ -18,7 +18,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** Returns the length of a leading byte order mark, or 0. JSON forbids the mark, but some programs write the mark. */
+/** JSON forbids a byte order mark, but some programs write the mark. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -33,7 +33,7 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns the start of the white space that ends at `from`; `from` if there is no white space. */
+/** Skips white space backward from `from`. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
@@ -43,19 +43,19 @@ export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
 /** True if bytes begin with a quote and have a colon at `at`, like an object without its opening brace. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the offset of the next newline; the length of the bytes if there is no newline. */
+/** Returns the length of the bytes if there is no newline. */
 export const endOfLine = (bytes: Uint8Array, from: number): number => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
 };
 
-/** Replaces newlines by blanks, in place. No value changes, because strings of valid JSON contain no newlines. */
+/** Changes the bytes in place. No value changes, because strings of valid JSON contain no newlines. */
 export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
 
-/** Returns the offset after the closing quote of the string at `at`; the length if the string is cut off. */
+/** Returns the offset after the closing quote; the length of the bytes if the string is cut off. */
 export const endOfString = (bytes: Uint8Array, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -76,7 +76,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
-/** Yields the spans of elements or members. For a long list, a table would take too much memory. */
+/** Needs no table, because the table of a long list would take too much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
@@ -98,7 +98,7 @@ export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Returns the line of an offset, and the column in UTF-16 units. Both begin at 1. */
+/** `column` is in UTF-16 units. Both numbers begin at 1. */
 export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
@@ -108,7 +108,7 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
-/** Parses a text; returns undefined if it is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export const parseJson = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
@@ -117,7 +117,6 @@ export const parseJson = (text: string): { readonly value: unknown } | undefined
   }
 };
 
-/** Returns the value at a path in a parsed value. */
 export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

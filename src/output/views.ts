@@ -9,37 +9,37 @@ export const plainPaint: Paint = (_, text) => text;
 
 export interface CellTag {
   readonly text: string;
-  /** The text that follows the first cell if the terminal omits the tag's column. Default: no tag. */
+  /** Follows the first cell if the terminal omits the tag's column. Default: no tag. */
   readonly textInFirstColumn?: string;
   readonly tone: Tone;
 }
 
 export interface Column<Row> {
-  /** Name in `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
+  /** In `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
   readonly name: string;
-  /** Path in the document, such as `entry.pricing.prompt`. Default: the name. */
+  /** In the document, such as `entry.pricing.prompt`. Default: the name. */
   readonly path?: string;
-  /** Heading for a person, with the unit. May have several lines. */
+  /** With the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
   /** A narrow terminal omits columns of a high rank first, and never columns of rank 0. */
   readonly rank: number;
   /** True if the cells are names that people type. Without such a column, the first column has the names. */
   readonly hasNames?: boolean;
-  /** Returns text for a person, not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
+  /** The text is not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
-  /** True if cells show the JSON of the value, because the value has no fixed form. */
+  /** True if the value has no fixed form, so cells show JSON. */
   readonly isFreeForm?: boolean;
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
-/** The objects in a reply or document, as bytes, so that JSON and CSV keep the spelling of values. */
+/** The objects are bytes, so that JSON and CSV keep the spelling of values. */
 export interface WireObjects {
   readonly bytes: Uint8Array;
   /** The key of the array with the objects, or of the only object. Default: the document is the only object. */
   readonly member?: string | undefined;
-  /** Indexes of the shown objects, in the order of display. Default: all objects. */
+  /** In the order of display. Default: all objects. */
   readonly shownPositions?: readonly number[];
 }
 
@@ -68,7 +68,7 @@ export interface Line {
 
 export interface Section {
   readonly title?: string;
-  /** Level of the title: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
+  /** 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
   readonly level?: 1 | 2 | 3;
   readonly lines?: readonly Line[];
   readonly block?: string;

@@ -12,13 +12,13 @@ import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
 
-/** The step after a refused request. Without `requests` and `refused`, the run ends. */
+/** Without `requests` and `refused`, the run ends. */
 interface NextStep {
   readonly requests?: readonly PlannedRequest[];
   /** Maximum bytes of later requests. */
   readonly limit?: number;
   readonly refused?: readonly RejectedGroup[];
-  /** The failure that ends the run. Default: the failure of the reply. */
+  /** Default: the failure of the reply. */
   readonly stop?: Failure | undefined;
 }
 
@@ -46,7 +46,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
   return { stop: requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }) };
 };
 
-/** Statuses about the credential, the URL or the method, and not about the body. */
+/** About the credential, the URL or the method. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /** Handles a refusal other than 413. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
@@ -82,7 +82,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** Adds the position of an item's group in the request (interface 7); undefined without such a group. */
+/** `position` is the item's group in the request (interface 7); undefined without such a group. */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
@@ -90,13 +90,13 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** Parses a step as a position in an array. Services send numbers, although interface 7 says strings. */
+/** Services send numbers, although interface 7 says strings. */
 const parsePosition = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** Maximum items that become problems, because nobody reads more (output.md). */
+/** Nobody reads more problems (output.md). */
 const maxItems = 100;
 
 const locateProblems = async (
@@ -132,7 +132,7 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   };
 };
 
-/** Removes names of types, which services put between keys, as in `messages_and_choices.0.UserMessage.content`. */
+/** Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`. */
 const removeTypeNames = (whole: unknown, path: Path): Path => {
   let inner = whole;
   return path.flatMap((part, at) => {

@@ -12,12 +12,12 @@ import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
-/** A request to send. `recorded` is an earlier attempt, whose bytes and key the next attempt must repeat. */
+/** `recorded` is an earlier attempt, whose bytes and key the next attempt must repeat. */
 export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** Opens a sender. Its result has the first failure, such as a refusal, a signal or an unexpected error. */
+/** The result has the first failure, such as a refusal, a signal or an unexpected error. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();
@@ -43,7 +43,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const queueFirst = (cut: readonly PlannedRequest[]) => {
     queue = [...cut.map((request) => ({ request })), ...queue];
   };
-  /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
+  /** Cuts the groups and the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
     const uncut = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
@@ -67,7 +67,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
-  /** Records an outcome. If that fails, the outcome is unknown to the next run. */
+  /** If recording fails, the outcome is unknown to the next run. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
     const { status } = lastOutcome;
@@ -94,7 +94,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request. Returns false if it is divided or resolved, or if other runs claimed some or all groups. */
+  /** Returns false if the request is divided or resolved, or if other runs claimed some or all groups. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -230,7 +230,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       await Promise.all(Array.from({ length: lanes }, runLane));
     },
     stopWith,
-    /** Returns the groups that other runs claimed, and forgets these groups. */
+    /** Returns and forgets the groups that other runs claimed. */
     removeTakenGroups(): Uint32Array {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];

@@ -25,7 +25,7 @@ export interface SettingsSources {
   };
   /** The command's own defaults. */
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
-  /** True if the profile may be unknown. Default: false. */
+  /** True if the profile may be unknown. */
   readonly canBeNew?: boolean;
 }
 
@@ -59,7 +59,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   }
 };
 
-/** Finds the run's profile, which may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
+/** The profile may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local selects the profile ${localProfile}`;
@@ -97,7 +97,7 @@ export const findLayers = (sources: SettingsSources) => {
     saved: saved ?? {},
     defaults,
     profile,
-    /** True if the command line names the profile. Then its URLs and credentials override the environment. */
+    /** If the command line names the profile, the profile's URLs and credentials override the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
@@ -133,7 +133,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
 };
 
-/** Returns the setting that a URL comes from, and the source of this setting. The log URL can come from `base_url`. */
+/** The log URL can come from `base_url`. */
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];
@@ -141,7 +141,7 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
-/** Resolves a setting and parses its text. @throws Failure `setting-invalid` */
+/** @throws Failure `setting-invalid` */
 export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name) => {
   const resolved = resolveSetting(layers, name);
   if (resolved === undefined) return undefined;

@@ -42,7 +42,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and local service; undefined if no variable names this folder or the home folder. */
+/** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -57,7 +57,7 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** The content of a saved file, with members that only newer versions know. */
+/** Includes members that only newer versions know. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
@@ -66,7 +66,7 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
   return join(folder, `${kind}.json`);
 };
 
-/** Reads a saved file. A missing file counts as empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
+/** A missing file counts as empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
@@ -96,7 +96,7 @@ const readIfExists = (file: string): Buffer | undefined => {
   }
 };
 
-/** Parses a JSON object from a file's bytes. @throws the failure that `toFailure` returns */
+/** @throws the failure that `toFailure` returns */
 export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof invalidSettingsFile) => {
   if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
@@ -121,10 +121,10 @@ export const createAddition =
   (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** Maximum wait for the lock, which each writer holds for milliseconds. */
+/** A writer holds the lock for milliseconds. */
 const maxWaitMs = 20_000;
 
-/** Changes a saved file and returns its path. Keeps changes of other processes. A failure leaves the file as it was. */
+/** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
 export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
@@ -181,7 +181,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 
 export const maxSecretBytes = 64 * 1024;
 
-/** Returns the variables whose texts are in files, such as `ROLLCALL_API_KEY` for `ROLLCALL_API_KEY_FILE`. */
+/** Reads variables such as `ROLLCALL_API_KEY` from the file in `ROLLCALL_API_KEY_FILE`. */
 export const readVariableFiles = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
@@ -203,7 +203,7 @@ const readSecretFile = (file: string): string | undefined => {
   }
 };
 
-/** Returns the keys that `auth login` saved, for all profiles. */
+/** Returns the keys of all profiles. */
 export const listSavedKeys = (host: FolderHost): readonly string[] => {
   const keys: string[] = [];
   ignoreErrors(() => {

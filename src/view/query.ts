@@ -1,9 +1,9 @@
-/** The query in the page's URL, which selects the view. The server or an exported page answers the query. */
+/** The query in the page's URL selects the view. The server or an exported page answers the query. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** Maximum characters of a searched text or expression, which is part of the URL. */
+/** In characters. The searched text or expression is part of the URL. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -23,7 +23,7 @@ const Query = z.readonly(
   z.object({
     sort: z._default(SortKey, "group"),
     descending: z._default(z.boolean(), false),
-    /** Page of the table, from 1. */
+    /** From 1. */
     page: z._default(z.int().check(z.positive()), 1),
     reward: range,
     mean: range,
@@ -37,9 +37,9 @@ const Query = z.readonly(
     where: text,
     /** The rule whose problems are shown, or `any`. Independent of `rule`, which selects groups. */
     problems: text,
-    /** The number of the shown group, from 1. */
+    /** From 1. */
     group: ordinal,
-    /** The number of the shown trajectory in its group, from 1. */
+    /** In the group, from 1. */
     trajectory: ordinal,
   }),
 );
@@ -49,11 +49,11 @@ export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
 const defaults = new Map<string, unknown>(Object.entries(allGroups));
 
-/** Formats a query as JSON, without default values. */
+/** Omits default values. */
 export const formatQuery = (query: Query): string =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
-/** Parses the JSON of a query; undefined if invalid. An empty text selects all groups. */
+/** Returns undefined for an invalid query. An empty text selects all groups. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;
@@ -68,7 +68,7 @@ const innerViews = ["trajectory", "group", "problems"] as const;
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
-/** Returns the query of the parent view. The parent of a filtered table is the table of all groups. */
+/** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
   const { sort, descending, page, ...filters } = query;

@@ -37,7 +37,7 @@ export const printWarnings = async (
   screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(command)}${otherFiles}\``);
 };
 
-/** Reduces a failure's problems to those that people see. `counts` includes problems that the failure lacks. */
+/** `counts` includes problems that the failure lacks. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -58,7 +58,7 @@ export const selectProblems = async (
   const kinds = foldProblems(problems);
   // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
   const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
-  /** Number of counted problems that `problems` lacks, by rule. The first kind of a rule includes its number. */
+  /** Number of problems that `problems` lacks, by rule. The first kind of a rule includes this number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];
@@ -78,7 +78,7 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** Problems that are displayed as one: the first problem, with the number and positions of the others. */
+/** Problems that are displayed as one. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
 const foldProblems = (problems: readonly Problem[]) => {
@@ -100,7 +100,7 @@ const foldProblems = (problems: readonly Problem[]) => {
   return [...kinds.values()];
 };
 
-/** Problems with equal keys are displayed as one. The key of a warning about a whole group or line is its rule. */
+/** For a warning about a whole group or line, the key is the rule. */
 const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
@@ -125,7 +125,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   return [...new Set(positions)];
 };
 
-/** Bytes to read before and after a position. Terminals are narrower, and most secrets are shorter. */
+/** Read before and after a position. Terminals are narrower, and most secrets are shorter. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {

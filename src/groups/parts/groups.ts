@@ -36,7 +36,7 @@ export class Groups {
     return group;
   }
 
-  /** Adds a part after the last part of a group; returns the group. */
+  /** Returns the group. @param last the last part of the group */
   addPart(last: number, part: number): number {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
@@ -91,12 +91,12 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
-  /** Returns the rewards of a bare group. */
+  /** Requires a bare group. */
   rewardsOf(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Returns the length of a group in a request. */
+  /** Returns the length in a request. */
   bytesOf(group: number): number {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -130,16 +130,16 @@ export class Groups {
   };
 }
 
-/** Starts the digest of a bare group. The caller adds the digest of each trajectory. */
+/** For a bare group. The caller adds the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
-/** A part whose group had ended before, and the first part of that group. */
+/** A part of a group that had ended before. `first` is the first part of the group. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   readonly parts: Parts;
   readonly groups: Groups;
-  /** True to group trajectories at any position, false to group adjacent trajectories. */
+  /** True to group all parts of all inputs by a key, false to group adjacent parts of one input by `group_id`. */
   readonly byKey: boolean;
   readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
   readonly onGrouped?: (grouped: GroupedPart) => void;
@@ -155,14 +155,13 @@ export interface GroupedPart {
   readonly isAdjacent: boolean;
 }
 
-/** Groups adjacent parts of one input by `group_id`, or all parts of all inputs by a key. */
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
   const lastPartByKey = new Map<string, number>();
   const scattered: ScatteredPart[] = [];
   let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
-    // An invalid part without a key may be an unreadable part of the group around it, so it does not end the group.
+    // An invalid part without a key may be unreadable bytes of the group around it. Such a part ends no group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
@@ -179,9 +178,9 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   };
   return {
     scattered,
-    /** Ends a group, so that its key starts another group. */
+    /** The next part with the key starts another group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
-    /** Groups the parts from `first` to the line before `beforeLine`, and forgets all keys. */
+    /** Stops before the line `beforeLine`, and forgets all keys. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

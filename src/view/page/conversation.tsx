@@ -32,11 +32,10 @@ const parseTrajectory = (json = "") => {
   };
 };
 
-/** Number of lines that are shown at first. */
-const maxLines = { prompt: 3, result: 10, text: 40 };
+const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Returns the number of characters that are shown at first. A text that is at most 20% longer is not folded. */
+/** Returns the number of shown characters. A text that is at most 20% longer is not folded. */
 const findFold = (text: string, lines: number): number => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
@@ -57,7 +56,7 @@ interface LongTextProps {
   readonly other?: string | undefined;
 }
 
-export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other }: LongTextProps) => {
+export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
   const fold = findFold(text, lines);
@@ -197,7 +196,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
   const finish = choiceMembers.find(({ key }) => key === "finish_reason")?.value;
   const members = choiceMembers.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   const isPrompt = role === "system" || role === "developer";
-  const lines = isPrompt ? maxLines.prompt : role === "tool" ? maxLines.result : maxLines.text;
+  const lines = isPrompt ? linesBeforeFold.prompt : role === "tool" ? linesBeforeFold.result : linesBeforeFold.text;
   return (
     <li
       tabIndex={-1}
@@ -244,7 +243,7 @@ const Parts = ({ parts, others, ...shown }: PartsProps) => (
 /** `other` is the counterpart in the other trajectory, or `noPart`; undefined without a comparison. */
 type PartProps = Pick<PartsProps, "tokens" | "lines"> & { readonly part: Part; readonly other: Part | undefined };
 
-const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps) => {
+const PartView = ({ part, tokens = [], lines = linesBeforeFold.text, other }: PartProps) => {
   const text = textOfPart(part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
@@ -281,7 +280,7 @@ const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps
 const parseText = (value: RawJson): RawJson | undefined =>
   value.kind === "text" && /^\s*[{[]/.test(value.text) ? tryParseRawJson(value.text) : undefined;
 
-/** Returns the data URL of an image. The page loads no other URL. */
+/** The page loads only data URLs. */
 const imageSource = ({ url, data, format }: Media): string | undefined => {
   const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
@@ -313,14 +312,14 @@ const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: read
   return (
     <div class={hasFailed ? "result failed" : "result"}>
       <p class="who">{parts === undefined ? "no result" : hasFailed ? <b class="trouble">error</b> : "result"}</p>
-      {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
+      {parts !== undefined && <Parts parts={parts} lines={linesBeforeFold.result} others={others} />}
     </div>
   );
 };
 
 export type Token = { readonly text: string; readonly logprob: number };
 
-/** Returns the tokens of a turn. A character belongs to the token that has the last byte of the character. */
+/** A character belongs to the token that has the last byte of the character. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -332,7 +331,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of a text, without earlier tokens of reasoning; undefined if the tokens do not spell the text. */
+/** Skips earlier tokens of reasoning. Returns undefined if the tokens do not spell the text. */
 export const alignTokens = (tokens: readonly Token[], text: string): readonly Token[] | undefined => {
   const start = tokens
     .map((token) => token.text)
