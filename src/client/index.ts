@@ -23,7 +23,7 @@ export interface ClientOptions {
   /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
   readonly timeoutMs: number | undefined;
   readonly maxWaitMs: number;
-  /** Default: true. */
+  /** Default: true. If false, each request has one attempt. */
   readonly retries?: boolean;
   /** True if a read waits for a host that is unknown or refuses connections. Requires `--max-wait`. */
   readonly waitsForHost: boolean;

@@ -222,7 +222,7 @@ export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Returns false if the budget is spent or is less than `minMs`. */
+    /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

@@ -182,6 +182,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
     close: async (): Promise<void> => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
+      // Sockets that do not end in one turn of the event loop are destroyed.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },

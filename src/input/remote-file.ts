@@ -35,6 +35,7 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
+/** True for https, and for plain http on this machine or with `--insecure-http`. */
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 

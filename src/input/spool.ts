@@ -78,6 +78,7 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
 
 export type Spool = ReturnType<typeof fileSpool>;
 
+/** Opens a temporary file, or memory if rollcall cannot create the file. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);

@@ -91,6 +91,7 @@ export const openRunLedger = async (
     get honorsKeys(): boolean {
       return options.honorsKeys || echoedBefore === true;
     },
+    /** True if a later run may resend an unknown request. */
     get willHonorKeys(): boolean {
       return options.honorsKeys || destinationFacts.echoesKey;
     },

@@ -43,7 +43,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
   yield chunk.subarray(0, filled);
 }
 
-/** @throws Failure `input-changed` */
+/** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
 export const verifySource = async (dataset: Dataset, source: number): Promise<void> => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);

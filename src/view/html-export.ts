@@ -32,6 +32,7 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
+/** Allows only the page's script and style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");

@@ -13,6 +13,7 @@ export const newSketch = () => ({
   /** The running mean and sum of squared distances from the mean, for display only. */
   mean: -0,
   squares: -0,
+  /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
   /** Counts by value. */
   values: new Map<number, number>(),

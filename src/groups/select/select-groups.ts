@@ -237,7 +237,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
   return variables;
 };
 
-/** Groups must be valid. @throws Failure `invalid-filter` */
+/** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,
