@@ -31,6 +31,12 @@ export const skipRefusedHint =
 export const resendAloneHint = (which: "remaining" | "rejected") =>
   `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
 
+/** Numbers of groups that this run and earlier runs logged. */
+export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
+
+export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts): string =>
+  `${pluralize(logged, "group")} logged${alreadyLogged === 0 ? "" : `, ${alreadyLogged} already logged`}`;
+
 export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
   const records = unreadable > 0 ? [pluralize(unreadable, "unreadable record")] : [];

@@ -28,7 +28,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices")
-    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder);
+    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
   // A list of rewards, or an object of scores, is not a reward by another name.
@@ -103,7 +103,7 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
 };
 
-const hintForWrapper = (holder: JsonObject): string | undefined => {
+const hintForWrapper = (holder: JsonObject, isElement: boolean): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);
     if (hasAny(value, "messages_and_choices")) return `move the members of \`${name}\` one level up`;
@@ -115,9 +115,9 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
     return `write the trajectories in \`${key}\` on separate lines, and group them with --group-by ${groupKey}`;
   }
-  return hasAny(holder, ...trajectoryKeys)
-    ? undefined
-    : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
+  if (hasAny(holder, ...trajectoryKeys)) return undefined;
+  const trajectory = '{"messages_and_choices": […], "reward": 1}';
+  return `write ${isElement ? `each trajectory as ${trajectory}` : `${trajectory} or a group {"trajectories": […]} on each line`}`;
 };
 
 export const hintForWrongType = (

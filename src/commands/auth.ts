@@ -36,7 +36,7 @@ const login = command({
     let state: KeyState = "untried";
     // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
     do {
-      if (!noCheck && state === "untried") state = await testKey(context, started, uses.length > 0);
+      if (!noCheck && state === "untried") state = await testKey(context, started, uses);
       const saved = await started.save();
       const savedUses = started.findLogins().map((each) => each.use);
       if (savedUses.length > uses.length)
@@ -59,8 +59,8 @@ const selectFirstCommand = (uses: readonly CredentialUse[]) => {
   return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
 };
 
-/** Warns if the answer is unclear. @param isSaved true if this login has already saved the key */
-const testKey = async (context: Context, started: config.StartedLogin, isSaved: boolean) => {
+/** Warns if the answer is unclear. @param savedUses the uses of the key that are already saved */
+const testKey = async (context: Context, started: config.StartedLogin, savedUses: readonly CredentialUse[]) => {
   const { settings } = started;
   const logins = started.findLogins();
   const uses = logins.map((each) => each.use);
@@ -71,13 +71,16 @@ const testKey = async (context: Context, started: config.StartedLogin, isSaved: 
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const ways = otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
+    const isSaved = savedUses.length > 0;
+    const ways =
+      isSaved || otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
     const checks =
       settings.get("project") === undefined
         ? "the key and the URL, and pass --project <team/project> if the service needs a project"
         : "the key, the URL and the project";
     const hint = `check ${checks}${ways}. To save the key untested, pass --no-check`;
-    const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
+    const end = isSaved ? `, but the key stays saved for ${savedUses.join(", ")}` : ", so it was not saved";
+    const message = `${origin} refused the key for ${use}${reason}${end}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;

@@ -110,8 +110,9 @@ export const callsUnreadable = (
 ) => {
   const { ids, cause, http, requested, hasStopped } = facts;
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
-  const end = hasStopped ? ", and rollcall requested no more calls" : "";
-  const message = `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${cause.message})${end}`;
+  const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
+  const failed = `${ids.length} of ${which}${requested} calls`;
+  const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
   const hint =
     code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
@@ -136,7 +137,7 @@ export const modelNotListed = (id: string, names: readonly string[], near: strin
 };
 
 export const usageMissing = () =>
-  new Failure("usage", "usage-missing", "the number of tokens is missing, so the cost is unknown", {
+  new Failure("usage", "usage-missing", "the cost needs a number of tokens, images or requests above 0", {
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 
@@ -148,7 +149,7 @@ export const usageUnrecorded = (id: string) => {
 
 export const lockMissing = (file: string) =>
   new Failure("invalid_input", "lock-missing", `lock file ${file} does not exist`, {
-    hint: "create it with `rollcall catalog lock <model…>`, or choose another file with --file",
+    hint: `create it with \`${lockCommand(file)} <model…>\`, or choose another file with --file`,
     where: { file },
   });
 

@@ -77,7 +77,7 @@ const rename = command({
     const { account } = await saved.renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
     screen.notice(
-      `the setting account stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,
+      `the setting \`account\` stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,
     );
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },

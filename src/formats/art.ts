@@ -144,7 +144,7 @@ const refuseExchanges = (trajectory: Value) => {
   if (exchanges === undefined) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
   if (!lists.some((list) => list.items().length > 0)) return;
-  throw new ConversionError("exchanges are not supported, only messages_and_choices", exchanges);
+  throw new ConversionError("exchanges are not supported (leave out the trajectory)", exchanges);
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */

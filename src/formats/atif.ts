@@ -76,7 +76,7 @@ const requireVersion = (run: FormatRun, document: Value) => {
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1")
     throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
-  if (Number(minor) > newestMinor) run.note(`left out new fields of ${version?.text}, which is newer than ATIF-v1.7`);
+  if (Number(minor) > newestMinor) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
 };
 
 const readStartTime = (document: Value) => {

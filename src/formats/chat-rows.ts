@@ -36,7 +36,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows of one step with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
+    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys. Rows with different values of \`step\` are never in one group${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
     reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },
@@ -86,7 +86,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
   const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
   const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
   if (chosen !== undefined) return `${crossFileMark}${chosen.raw}`;
-  if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row without this key`);
+  if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
     if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;
@@ -332,7 +332,7 @@ export const skyrl = decodedRows({
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw new ConversionError("score is neither a number nor a list of numbers", score);
-    run.note("summed the token rewards in score");
+    run.note("used the sum of the token rewards in `score` as the reward");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);
   },

@@ -32,7 +32,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
   /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
-  const ungrouped = new Map<ConvertedGroup, { keys: readonly string[] | undefined; path: string }>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location"> & { path: string }>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
@@ -42,7 +42,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const group = lines.addBroken(groupKey, at, part?.span);
     // Several records of a document can be on one line.
     const path = format.records.text === "document" ? (location.path ?? []).join(".") : "";
-    if (key === undefined) ungrouped.set(group, { keys, path });
+    if (key === undefined) ungrouped.set(group, { keys, location, path });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
@@ -121,8 +121,9 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       group.isBroken = true;
       const { label, line } = member.file.records.locate(member.record);
       const location = { file: name, line: position + 1, path: [] };
-      const { keys, path = "" } = member.unknown ?? {};
-      const place = `the record at ${label}:${line}${path === "" ? "" : ` (${path})`}`;
+      const { keys, path = "", location: { line: faultLine, column } = {} } = member.unknown ?? {};
+      const at = column === undefined ? line : `${faultLine}:${column}`;
+      const place = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
       problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
     }
   };

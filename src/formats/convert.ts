@@ -2,7 +2,7 @@
 import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
-import { pluralize } from "../sentences.ts";
+import { pluralize, toOptionArgs } from "../sentences.ts";
 import { convertFiles, openDocuments } from "./convert-files.ts";
 import type { FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
@@ -28,7 +28,9 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const { sources, folders } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, skipped } = await recognizeInputs(inputs, options);
-  reportEmptyFolders(folders, { skipped, problems: inputs.problems });
+  const from = options.from === "auto" ? undefined : options.from;
+  const formatArgs = toOptionArgs({ from, messagesFrom: options.messagesFrom?.join(".") });
+  reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // Sources without a format stay open, too, because `documents` may read a remote file as a document of another file.

@@ -59,7 +59,8 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
-  if (steps?.get(0) !== undefined) throw new ConversionError("trials of several steps are not supported", steps);
+  if (steps?.get(0) !== undefined)
+    throw new ConversionError("trials of several steps are not supported (leave out the trial)", steps);
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined)

@@ -112,7 +112,7 @@ const locateValue = async (converted: ConvertedInput, rollouts: readonly Written
   const { raw, value, rollout } = await convertAgain(converted, written);
   if (raw === undefined || value === undefined) return {};
   const json = rollout?.trajectory ?? rollout?.exception;
-  const source = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
+  const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
   return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
 };
 

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
@@ -258,11 +259,18 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
 
 const maxRereadBytes = 2 ** 26;
 
+/** Maximum duplicates whose originals are located, because locating a converted trajectory converts its record again. */
+const maxLocatedOriginals = 1000;
+
+const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>
+  [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
+
 /** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = dataset;
   const { parts } = found;
-  const placeByDigest = new Map<string, string>();
+  const originals = new Map<string, () => Promise<ProblemLocation>>();
+  let duplicates = 0;
   let bytesRead = 0;
   for (const [part, suspects] of findSuspects(parts)) {
     const group = groups.groupOf(part);
@@ -279,12 +287,11 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
-      const place = placeByDigest.get(digest);
-      if (place !== undefined)
-        reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
+      const locateOriginal = originals.get(digest);
+      if (locateOriginal === undefined) originals.set(digest, async () => await positions.locateValue(groupPart, path));
       else {
-        const line = toFileLine(positions.locatePart(dataset, part));
-        placeByDigest.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
+        const place = ++duplicates > maxLocatedOriginals ? "another position" : formatPlace(await locateOriginal());
+        reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
       }
     }
   }

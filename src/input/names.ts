@@ -44,16 +44,16 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without a file that has rollouts. @param skipped files without rollouts */
+/** Reports folders without a file that has rollouts. @param skipped files without rollouts @param options of the format */
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
-  { skipped, problems }: { readonly skipped: readonly string[]; readonly problems: Problems },
+  { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
 ): void => {
   const skippedFiles = new Set(skipped);
   for (const folder of new Set(folderByFile.values())) {
     const files = Array.from(folderByFile).flatMap(([file, parent]) => (parent === folder ? [file] : []));
     if (files.every((file) => skippedFiles.has(file)))
-      problems.report("folder-without-rollouts", { files }, { file: folder });
+      problems.report("folder-without-rollouts", { files, ...(options && { options }) }, { file: folder });
   }
 };
 

@@ -170,7 +170,8 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     if (isEnd || (fault !== undefined && table.bytes[restAt] === json.closeBracket))
       yield* readAfterList(text, position);
     else if (fault !== undefined) {
-      yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];
+      const wrong = "the list of records is cut off, or an element is missing (write the whole list)";
+      yield [unreadableRecord(text, position, wrong)];
     }
   }
 }

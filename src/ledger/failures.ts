@@ -1,6 +1,6 @@
 /** Failures of the ledger. */
 import { Failure } from "../failure.ts";
-import { pluralize } from "../sentences.ts";
+import { formatLogged, type LoggedCounts } from "../sentences.ts";
 
 export const ledgerMissing = (path: string): Failure =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
@@ -19,8 +19,8 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Fa
 };
 
 /** @param subject the ledger or its lock, with a path @param sent the numbers of groups, given when the run ends */
-export const ledgerReplaced = (subject: string, sent?: Readonly<Record<"logged" | "notSent", number>>): Failure => {
-  const end = sent === undefined ? "" : `: ${pluralize(sent.logged, "group")} logged, ${sent.notSent} not logged`;
+export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { readonly notSent: number }): Failure => {
+  const end = sent === undefined ? "" : `: ${formatLogged(sent)}, ${sent.notSent} not logged`;
   const message = `${subject} was deleted or replaced during the run${end}`;
   const hint =
     "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time";

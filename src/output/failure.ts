@@ -157,9 +157,12 @@ const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOtherProblems = ({ file, others }: Problem) => {
+const formatOtherProblems = ({ file, message, others }: Problem) => {
   if (others === undefined) return undefined;
-  let lastName = others.positions.every((position) => position.startsWith(`${file}:`)) ? file : undefined;
+  // A line without a file name could be a line of the file that the message names.
+  const namesPosition = /line \d+ of |:\d/.test(message);
+  const isOneFile = others.positions.every((position) => position.startsWith(`${file}:`));
+  let lastName = isOneFile && !namesPosition ? file : undefined;
   const lead = lastName === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
   const positions = others.positions.map((position) => {
     const [, name = "", lineAndColumn = ""] = /^(.*?)((?:(?::\d+){1,2}(?: \(.*\))?)?)$/s.exec(position) ?? [];

@@ -59,8 +59,7 @@ export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
   return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });
 };
 
-interface LogCounts {
-  readonly logged: number;
+interface LogCounts extends sentences.LoggedCounts {
   readonly notSent: number;
   readonly rejected: number;
   readonly unknown: number;
@@ -72,12 +71,12 @@ interface LogCounts {
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
-  const { logged, notSent, rejected, hasLedger } = counts;
+  const { notSent, rejected, hasLedger } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
   const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
-  const message = `${sentences.pluralize(logged, "group")} logged,${rejectedText} ${notSent} not logged: ${stop.message}`;
+  const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
@@ -91,10 +90,10 @@ interface RejectedFacts extends LogCounts {
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
-  const { logged, hasLedger, file, isEmpty, isConverted } = facts;
+  const { hasLedger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
-  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.pluralize(logged, "group")} logged`;
+  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.formatLogged(facts)}`;
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`
     : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
@@ -103,8 +102,8 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
 
 /** @param inputDiffers true if `--on-unknown resend` could not resend the requests, because the input differs */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails): Failure => {
-  const [unknown, logged] = [facts.unknown, facts.logged].map((count) => sentences.pluralize(count, "group"));
-  const message = `the outcome of ${unknown} of earlier runs is unknown; ${logged} logged`;
+  const unknown = sentences.pluralize(facts.unknown, "group");
+  const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
 };
 
@@ -137,7 +136,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
-  const orRest = hasRest ? ". Without --on-unknown resend, that command sends only the remaining groups" : "";
+  const orRest = hasRest ? `. Without --on-unknown resend, that command sends only ${countedAsNotLogged}` : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
@@ -149,9 +148,10 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
 
-const formatCounts = ({ unknown, logged, notSent }: LogCounts) =>
-  `groups: ${unknown} unknown, ${logged} logged, ${notSent} not logged`;
+const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
+  `groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
 
+const countedAsNotLogged = "the groups that are counted as not logged";
 const ledgerFailed = "the ledger could not record this";
 const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
 
@@ -163,7 +163,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
     return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
   };
   const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
-  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the remaining groups`;
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send ${countedAsNotLogged}`;
   const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
   const names = unknownIds.join(", ");
   const others = names === "" ? "" : `; ${names} may or may not have been logged`;

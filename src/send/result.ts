@@ -110,8 +110,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const counts = { logged, notSent, rejected, unknown: groups.unknown, requests: sent.attemptedOrQueued };
-  const facts = { ...counts, hasLedger, resendLogged, ledgerArgs };
+  const counts = { logged, alreadyLogged: groups.already_logged, notSent, rejected, unknown: groups.unknown };
+  const facts = { ...counts, requests: sent.attemptedOrQueued, hasLedger, resendLogged, ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const { request } = unknown;
@@ -123,7 +123,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
-  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
+  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (groups.unknown > 0) {
     const inputDiffers = run.onUnknown === "resend" && !resendLogged && stop === undefined;
     return logUnresolved({ ...facts, inputDiffers }, stopDetails);

@@ -101,16 +101,16 @@ export const fileRules = {
     why: "`--follow` reads one file.",
     example: problemExample(undefined, "."),
   }),
-  "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
+  "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
     message: ({ files: [first, ...rest] }) => {
       if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
       const read = rest.length === 0 ? `file read: ${first}` : `files read: ${first} and ${rest.length} more`;
       return `no file in this folder contains rollouts (${read})`;
     },
-    advice: ({ files }) =>
+    advice: ({ files, options = [] }) =>
       files.length === 0
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", files[0] ?? ""])}\``,
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, files[0] ?? ""])}\``,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),

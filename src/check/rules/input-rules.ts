@@ -15,7 +15,7 @@ import {
 
 /** Splits `fault (fix)`. Without a fix, suggests to correct the option that the fault names, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
-  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write) .*)\)$/s.exec(wrong) ?? [];
+  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|leave) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
 
@@ -65,22 +65,22 @@ export const inputRules = {
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
     message: ({ key, others }) =>
       others === undefined
-        ? `the group key \`${key}\` is missing, so the trajectory is its own group`
+        ? `the group key \`${key}\` is missing or null, so the trajectory is its own group`
         : `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`,
-    redactedMessage: "the group key is missing",
+    redactedMessage: "the group key is missing or null",
     advice: ({ others }) => {
-      if (others === undefined) return "add the key to every trajectory, or choose another key with --group-by";
+      if (others === undefined) return "give the key a value in every trajectory, or choose another with --group-by";
       return others.length === 0
         ? "add a group key to every trajectory, or leave out --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
     },
-    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared with others. If no trajectory has the key, this is an error.",
+    why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
     redactedMessage: "the request in the input has another split",
-    advice: ({ own }) => `pass --split ${own}, or log the request separately`,
+    advice: ({ own, given }) => `pass --split ${own}. If other groups belong to ${given}, log them in another run`,
     why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
@@ -101,7 +101,7 @@ export const inputRules = {
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
-    advice: "write all lines in one of these shapes, or pass --allow mixed-shapes",
+    advice: "check or log each kind of input separately, or pass --allow mixed-shapes",
     example: `${goodGroup}\n${trajectory(1)}`,
   }),
   "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
@@ -158,7 +158,7 @@ export const runRules = {
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
-    advice: "change the value as the service asks, and log the file again",
+    advice: "change the value as the service asks, and log the group again",
     why: "The service refused the request because of this value.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
@@ -166,7 +166,7 @@ export const runRules = {
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) =>
-      text === undefined ? "log the file again to see the reason" : "fix the group, or leave it out",
+      text === undefined ? "log the group again to see the reason" : "fix the group, or leave it out",
     why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
@@ -179,7 +179,7 @@ export const runRules = {
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "list its requests with `rollcall ledger status <file>`. If they have different models, splits or batches, verify one of them with --model, --split or --batch",
+      "list its requests with `rollcall ledger status <file>`. If the requests have different models, splits or batches, verify one model, split or batch with --model, --split or --batch",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({

@@ -15,7 +15,7 @@ const options = {
   summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
   wait: flag("wait until running calls end, for at most --max-wait"),
   ...inGroup("filters", {
-    failed: flag("only failed calls; with --running: failed and running calls"),
+    failed: flag("only failed calls; if --running is set, also running calls"),
     running: flag("only running calls"),
     op: text("only calls of this operation, such as agent.*", "glob"),
     model: text("only calls that used this model", "glob"),

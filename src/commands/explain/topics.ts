@@ -98,7 +98,7 @@ const looseModeWhy = "Other users can read or change keys or settings in this fi
 const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
-  "`auth login` tests a key by reading from the service. It saves an untested key if no read can test the key. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.";
+  "`auth login` tests a key by reading from the service. It saves the key untested if only `rollcall log` sends it, or if the test needs a project and none is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.";
 const exposedWhy = "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [

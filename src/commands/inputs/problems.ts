@@ -6,7 +6,7 @@ import type { Dataset } from "../../groups/index.ts";
 import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
-import { toOptionArgs } from "../../sentences.ts";
+import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import type { InputOptions } from "./options.ts";
 
@@ -34,7 +34,11 @@ export const printWarnings = async (
   const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
   const command = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
   const otherFiles = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  screen.notice(`more warnings: ${rules}; list them with \`${formatCommandLine(command)}${otherFiles}\``);
+  const omitted = pluralize(
+    Array.from(hidden.values()).reduce((sum, count) => sum + count, 0),
+    "warning",
+  );
+  screen.notice(`omitted ${omitted}: ${rules} (list them with \`${formatCommandLine(command)}${otherFiles}\`)`);
 };
 
 /** `counts` includes problems that the failure lacks. */

@@ -13,7 +13,7 @@ const outcomes = object({
 });
 
 const metrics = describe("means over all valid groups", s.named(s.number));
-const filteredOut = object({ trajectories: count, groups: describe("groups without trajectories left", count) });
+const filteredOut = object({ trajectories: count, groups: describe("groups that lost all their trajectories", count) });
 const inputKeys = {
   unreadable_lines: optionalAbout("each counts as a rejected group", count),
   not_chosen: optionalAbout(
@@ -49,7 +49,7 @@ const log = object({
   ledger: describe("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
   warnings: problems,
   metrics_of: optionalAbout(
-    "valid and logged groups, if not all valid groups are logged",
+    "numbers of valid and of logged groups, if not all valid groups are logged",
     object({ groups: count, logged: count }),
   ),
   ...inputKeys,

@@ -47,10 +47,12 @@ const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\
 /** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
-  { split, location }: { split: string | undefined; location?: ProblemLocation },
+  { split, location, isConverted }: { split: string | undefined; location?: ProblemLocation; isConverted?: boolean },
 ): void => {
   const isMixed = shapes.size > 1;
-  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
+  const ownShapes = [...shapes].filter((shape) => shape !== "groups");
+  const mixed = isConverted === true ? [...ownShapes, "files that rollcall converted to groups"] : [...shapes];
+  if (isMixed) problems.report("mixed-shapes", { shapes: mixed }, location);
   const [first, ...others] = requests.distinct;
   if (first === undefined) return;
   const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
