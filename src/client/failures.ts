@@ -147,7 +147,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
     const text = `the service does not accept requests compressed with ${encoding} (${status})${formatSaid(http?.said)}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
-  const text = `${status === 407 ? "a proxy" : "the service"} refused the request (${status})`;
+  const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
   if (first === undefined) return refused(text + formatSaid(http?.said), refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
@@ -231,7 +231,8 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
   const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
   const firstStep = urlHint === undefined ? `check ${settingText}${variables}, or` : `${urlHint}; otherwise`;
-  const hint = fix ?? `${firstStep} rerun the same command when the service is up`;
+  const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
+  const hint = fix ?? `${firstStep} ${retry}`;
   const text = `${event}${formatAttempt(tries)}: ${reason}`;
   const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);

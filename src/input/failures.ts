@@ -117,7 +117,7 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
-  const answer = `${status === 407 ? "a proxy for" : "the server of"} ${name} answered ${status}`;
+  const answer = `the server of ${name}${status === 407 ? ", or a proxy," : ""} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
     const hint =
       retryAfterMs === undefined

@@ -121,8 +121,9 @@ const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean
   const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id} ${option}`, ledgerArgs)}`;
   const source = id === "<id>" ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
+  const groups = id === "<id>" ? "groups with an unknown outcome" : `groups of ${id.replaceAll(" ", ", ")}`;
   const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
-  return `check whether the service has the groups with an unknown outcome. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
+  return `check whether the service has the ${groups}. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
@@ -132,7 +133,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
   const name = `request ${facts.number} of ${facts.requests}`;
   const subject = facts.areMoreUnknown
-    ? `${name} (${positions}) and earlier requests may or may not have been logged`
+    ? `${name} (${positions}) and other requests may or may not have been logged`
     : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
@@ -163,13 +164,16 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
     return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
   };
   const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
-  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send ${countedAsNotLogged}`;
-  const answers = sentences.formatList(unrecorded.map(({ id, status }) => `${id} with ${status}`));
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the groups that were not sent`;
+  const areSomeUnsent = notSent > 0 || unrecorded.some(({ status }) => status === null);
+  const outcomes = sentences.formatList(
+    unrecorded.map(({ id, status }) => (status === null ? `${id} was not sent` : `${id} was answered with ${status}`)),
+  );
   const names = unknownIds.join(", ");
   const others = names === "" ? "" : `; ${names} may or may not have been logged`;
-  const message = `the service answered ${answers}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
-  const first = `${repairLedgerHint}. Then run ${commands}${notSent > 0 ? rerun : ""}`;
-  const hint = names === "" ? first : `${first}. For ${names}, ${toCheckServiceHint(facts, unknownIds.join(" "))}`;
+  const message = `${outcomes}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
+  const first = `${repairLedgerHint}. Then run ${commands}${areSomeUnsent ? rerun : ""}`;
+  const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds.join(" "))}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 

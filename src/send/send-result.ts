@@ -41,8 +41,8 @@ export interface SendResult {
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
   readonly unknownIds: Set<string | undefined>;
-  /** Answered requests whose outcome the ledger could not record. The next run does not know the outcome. */
-  readonly unrecorded: Readonly<{ id: string | undefined; status: number; isLogged: boolean }>[];
+  /** Requests whose known outcome the ledger could not record. `status` is null for a request that was not sent. */
+  readonly unrecorded: Readonly<{ id: string | undefined; status: number | null; isLogged: boolean }>[];
   readonly recordFailure: Failure | undefined;
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;

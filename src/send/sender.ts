@@ -74,8 +74,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
       sent.recordFailure ??= toFailure(thrown);
-      if (status !== null && state !== "unknown")
-        sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
+      if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
       throw thrown;
     });
   };

@@ -213,7 +213,7 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice: ({ ledgerArgs }) =>
-      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}, and resolve them with ${formatLedgerCommand("resolve", ledgerArgs)}`,
+      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
     why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
