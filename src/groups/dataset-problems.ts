@@ -259,7 +259,7 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
 
 const maxRereadBytes = 2 ** 26;
 
-/** Maximum duplicates whose originals are located, because locating a converted trajectory converts its record again. */
+/** Maximum located originals, because locating a converted trajectory converts its record again. */
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>

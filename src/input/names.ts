@@ -44,7 +44,7 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without a file that has rollouts. @param skipped files without rollouts @param options of the format */
+/** Reports folders without a file that has rollouts. @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
   { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },

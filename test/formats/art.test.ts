@@ -190,7 +190,7 @@ describe("a Parquet file of ART", () => {
     expect(await wrongIn(rows)).toEqual([
       "#row 1: error: trajectory_json: cannot convert this record of art: the string is not a JSON object",
       "#row 2: error: group_json.trajectories: cannot convert this record of art: group_json contains trajectories",
-      "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported, only messages_and_choices",
+      "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported",
       "#row 4: error: cannot convert this record of art: trajectory_json has no trajectory_index",
       "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing",
       "#row 6: error: cannot convert this record of art: `trajectory_json` is missing",

@@ -39,7 +39,7 @@ describe("results of verifiers v0", () => {
     };
     expect(await log()).toMatchObject({ read: 4, logged: 2, rejected: 2 });
     expect(readFileSync(join(folder, "results.jsonl.rejected.reasons"), "utf8")).toContain(
-      '"message":"the record at results.jsonl:5 is unreadable and may belong to this group"',
+      '"message":"the record at results.jsonl:5:13 is unreadable and may belong to this group"',
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
