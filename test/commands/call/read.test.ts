@@ -198,7 +198,7 @@ describe("rollcall call read", () => {
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
     expect([code, stdout]).toEqual([4, expect.stringMatching(printed)]);
-    const said = `cannot read 1 of the first 3 calls: b (the service refused the key from ROLLCALL_API_KEY for the project ${project} (403): not yours)`;
+    const said = `cannot read 1 of 3 calls: b (the service refused the key from ROLLCALL_API_KEY for the project ${project} (403): not yours)`;
     expect(stderr).toContain(said);
     if (form.length === 0) return;
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
