@@ -69,14 +69,12 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
   };
 };
 
-const newestMinor = 7;
-
 const requireVersion = (run: FormatRun, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1")
     throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
-  if (Number(minor) > newestMinor) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
+  if (Number(minor) > 7) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
 };
 
 const readStartTime = (document: Value) => {

@@ -26,10 +26,9 @@ const maxNamedIds = 3;
 /** The converted sources come first. */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
-  const { rewards, hasReceipt } = options;
+  const { rewards, hasReceipt, from, messagesFrom } = options;
   const { byFormat, skipped } = await recognizeInputs(inputs, options);
-  const from = options.from === "auto" ? undefined : options.from;
-  const formatArgs = toOptionArgs({ from, messagesFrom: options.messagesFrom?.join(".") });
+  const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
   reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);

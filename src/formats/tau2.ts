@@ -67,7 +67,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks !== undefined)
-      throw new ConversionError("voice simulations are not supported (leave out the simulation)", ticks);
+      throw new ConversionError("voice simulations (with ticks) are not supported (leave out the simulation)", ticks);
     const info = simulation.get("reward_info");
     if (info === undefined) {
       const message = "the simulation has no reward_info";

@@ -110,13 +110,10 @@ export const reportGroup = <Name extends RuleName>(
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
-export const locatePart = (dataset: IndexedGroups, at: number) => {
-  const { source, part } = getPart(dataset, at);
+export const locateGroup = (dataset: IndexedGroups, group: number) => {
+  const { source, part } = getPart(dataset, dataset.groups.firstOf(group));
   return locateLine(source, part.line);
 };
-
-export const locateGroup = (dataset: IndexedGroups, group: number) =>
-  locatePart(dataset, dataset.groups.firstOf(group));
 
 /** Returns the index of the last part of a source at or before `offset`; without an offset, at or before `line`. */
 const findPartAt = (

@@ -51,7 +51,10 @@ export const reportMismatches = (
 ): void => {
   const isMixed = shapes.size > 1;
   const ownShapes = [...shapes].filter((shape) => shape !== "groups");
-  const mixed = isConverted === true ? [...ownShapes, "files that rollcall converted to groups"] : [...shapes];
+  const mixed =
+    isConverted === true && shapes.has("groups")
+      ? [...ownShapes, "files that rollcall converted to groups"]
+      : [...shapes];
   if (isMixed) problems.report("mixed-shapes", { shapes: mixed }, location);
   const [first, ...others] = requests.distinct;
   if (first === undefined) return;
