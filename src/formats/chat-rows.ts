@@ -1,4 +1,4 @@
-/** Rows of chat messages of OpenAI, TRL and ShareGPT, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
+/** Rows with chat messages (OpenAI, TRL, ShareGPT), and rows with plain text (OpenRLHF, verl, SkyRL, NeMo RL). */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
@@ -191,7 +191,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** A list as long as `completions` has one value for each completion. */
+/** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
 const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined)
@@ -299,7 +299,7 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
-/** OpenRLHF's batch inference, with the score of its reward model. */
+/** OpenRLHF's batch inference. `reward` is the output of its reward model. */
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",

@@ -52,7 +52,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members or elements of composed JSON; nothing for other JSON. */
+/** Returns the members of a map or plain object, or the elements of a list; nothing for other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];

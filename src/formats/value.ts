@@ -9,7 +9,7 @@ interface JsonText {
   readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The expanded value: a string with JSON, or an array of numbers. Undefined for a record or document. */
+  /** The string with JSON or array of numbers whose content this text is. Undefined for a record or document. */
   readonly holder: Value | undefined;
   /** Long texts by the nodes of their strings. In the bytes, these strings are empty. */
   longTexts: Map<number, Buffer> | undefined;

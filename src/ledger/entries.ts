@@ -37,7 +37,7 @@ export interface EntryFilter {
   readonly states?: readonly EntryState[];
   /** The last attempt was at `since` or later, in milliseconds since 1970. */
   readonly since?: number | undefined;
-  /** The last attempt was earlier. */
+  /** The last attempt was earlier than `before`, in milliseconds since 1970. */
   readonly before?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }

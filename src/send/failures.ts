@@ -165,14 +165,16 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
   };
   const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
   const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the groups that were not sent`;
-  const areSomeUnsent = notSent > 0 || unrecorded.some(({ status }) => status === null);
-  const outcomes = sentences.formatList(
-    unrecorded.map(({ id, status }) => (status === null ? `${id} was not sent` : `${id} was answered with ${status}`)),
-  );
+  const answers = unrecorded.flatMap(({ id, status }) => (status === null ? [] : `${id} with ${status}`));
+  const unsentIds = unrecorded.flatMap(({ id, status }) => (status === null ? (id ?? []) : []));
+  const outcomes = [
+    ...(answers.length > 0 ? [`the service answered ${sentences.formatList(answers)}`] : []),
+    ...(unsentIds.length > 0 ? [`this run did not send ${sentences.formatList(unsentIds)}`] : []),
+  ];
   const names = unknownIds.join(", ");
   const others = names === "" ? "" : `; ${names} may or may not have been logged`;
-  const message = `${outcomes}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
-  const first = `${repairLedgerHint}. Then run ${commands}${areSomeUnsent ? rerun : ""}`;
+  const message = `${outcomes.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
+  const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
   const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds.join(" "))}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };

@@ -41,7 +41,7 @@ export interface SendResult {
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
   readonly unknownIds: Set<string | undefined>;
-  /** Requests whose known outcome the ledger could not record. `status` is null for a request that was not sent. */
+  /** Requests whose known outcome the ledger could not record. `status` is null without an answer. */
   readonly unrecorded: Readonly<{ id: string | undefined; status: number | null; isLogged: boolean }>[];
   readonly recordFailure: Failure | undefined;
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;

@@ -121,7 +121,7 @@ export const createAddition =
   (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** A writer holds the lock for milliseconds. */
+/** More than enough, because a writer holds the lock for only a few milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */

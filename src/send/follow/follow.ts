@@ -137,7 +137,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
-      // If another run has sent the same bytes as a group, the group needs no more lines.
+      // An incomplete group is complete if another run has sent a group with the same bytes.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
         for (const { assembler } of files.all) assembler.completeSent();
