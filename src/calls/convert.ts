@@ -83,8 +83,8 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
 };
 
 /**
- * Puts the choices of `attributes.choices` back in place of their messages. In the inputs, the local service has only
- * the messages of choices.
+ * Replaces messages with the choices in `attributes.choices`, because the local service stores only messages in the
+ * inputs of a call.
  */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];

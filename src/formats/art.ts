@@ -61,7 +61,7 @@ const openRows = (run: FormatRun): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports each group's first missing row, and ends with the first missing group. The position is after the gap. */
+  /** Reports each group's first missing row, and ends with the first missing group. Locates each at the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);

@@ -53,7 +53,7 @@ export type FilteredOut = Readonly<
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
-  /** Other keys of the input's requests, copied into every request. */
+  /** Keys of requests in the input, except `split` and `trajectory_groups`. Every sent request gets them. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
   readonly conversion?: Conversion | undefined;
@@ -69,7 +69,7 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, and unreadable converted records without a known group. Each counts as a group. */
+/** Counts unreadable lines, and other tools' unreadable records without a known group. Each counts as a group. */
 export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">): number => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);

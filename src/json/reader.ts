@@ -155,7 +155,7 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements that end in a piece of a list. The first piece begins after the list's bracket, and the next
+   * Reads the complete elements in a piece of a list. The first piece begins after the list's bracket, and the next
    * piece must begin at the returned `restAt`. With `isTolerant`, an element that is not JSON gets two nodes.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {

@@ -2,7 +2,7 @@
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
-/** A registered text (`shapeTextUse`) has the number `textShape` plus its id. */
+/** The shapes of values that are not objects. */
 export const noShape: u32 = 0;
 export const nullShape: u32 = 1;
 export const booleanShape: u32 = 2;
@@ -10,6 +10,7 @@ export const numberShape: u32 = 3;
 export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
 export const leafShape: u32 = 6;
+/** The shape of a registered text (`shapeTextUse`) is this number plus the text's id. */
 export const textShape: u32 = 256;
 /** Shapes with members have higher numbers. */
 export const emptyShape: u32 = 1024;
@@ -27,7 +28,7 @@ const shapes: usize = memory.data(8 * 8192, 8);
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if ids are stale or space is full, because newer shapes may be more frequent. */
+/** Forgets shapes and learned keys if ids are stale. If space is full, newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -72,12 +73,12 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** Ids by the lower bits of `before` in `beginShape`. */
+/** For each value of the lower bits of `before` (see `beginShape`), the first key of the last object after it. */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
 
-/** `before` is the shape of the open object or of the open array's last element (see `table.ts`). */
+/** `before` is the shape of the enclosing object so far, or of the last element of the enclosing array. */
 export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }
