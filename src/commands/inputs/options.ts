@@ -63,7 +63,7 @@ export const rejectsOption = outputFile(
 );
 export const trajectoryFiles = cli.repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted");
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts; stdin if - or omitted");
-export const ledgerOption = cli.text("ledger file, or postgres://…", "file");
+export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
 
 const parseReport = (word: string, option: string): ReportRequest => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
