@@ -3,19 +3,16 @@ import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 
-export const missingSplit = (splits: readonly string[]): Failure =>
-  splits.length > 1
-    ? new Failure(
-        "usage",
-        "missing-split",
-        `the request bodies in the input have different splits: ${splits.join(", ")}`,
-        {
-          hint: "write the request bodies of each split to a separate file, and log each file separately",
-        },
-      )
-    : new Failure("usage", "missing-split", "missing --split (for example --split train)", {
-        hint: "pass --split <name>, or set ROLLCALL_SPLIT=<name>",
-      });
+export const missingSplit = (splits: readonly string[]): Failure => {
+  const areDifferent = splits.length > 1;
+  const message = areDifferent
+    ? `the request bodies in the input have different splits: ${splits.join(", ")}`
+    : "missing --split (for example --split train)";
+  const hint = areDifferent
+    ? "write the request bodies of each split to a separate file, and log each file separately"
+    : "pass --split <name>, or set ROLLCALL_SPLIT=<name>";
+  return new Failure("usage", "missing-split", message, { hint });
+};
 
 /** Number of valid groups that can be sent without the invalid groups; `some` for a growing file. */
 type ValidGroups = number | "some" | undefined;

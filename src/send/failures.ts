@@ -116,12 +116,16 @@ interface UnknownFacts
   readonly canResolve: boolean;
 }
 
-const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean }, id = "<id>"): string => {
+const toCheckServiceHint = (
+  facts: LogCounts & { readonly inputDiffers?: boolean },
+  ids: readonly string[] = [],
+): string => {
   const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
-  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id} ${option}`, ledgerArgs)}`;
-  const source = id === "<id>" ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
+  const given = ids.length === 0 ? "<id>" : ids.join(" ");
+  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${given} ${option}`, ledgerArgs)}`;
+  const source = ids.length === 0 ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
-  const groups = id === "<id>" ? "groups with an unknown outcome" : `groups of ${id.replaceAll(" ", ", ")}`;
+  const groups = ids.length === 0 ? "groups with an unknown outcome" : `groups of ${ids.join(", ")}`;
   const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
   return `check whether the service has the ${groups}. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
@@ -135,13 +139,14 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const subject = facts.areMoreUnknown
     ? `${name} (${positions}) and other requests may or may not have been logged`
     : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
+  const ids = facts.areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
   const orRest = hasRest ? `. Without --on-unknown resend, that command sends only ${countedAsNotLogged}` : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
-      ? `${toCheckServiceHint(facts, facts.areMoreUnknown ? undefined : recorded.id)}${orRest}`
+      ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check the service before you send the groups with an unknown outcome again, because it may have them";
   const end = recordFailure === undefined ? "" : `, and ${ledgerFailed}: ${recordFailure.message}`;
   const message = `${subject}${reasons}${end}; ${formatCounts(facts)}`;
@@ -158,7 +163,9 @@ const repairLedgerHint = "make the ledger writable again, such as by freeing dis
 
 export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
-  const unknownIds = [...facts.unknownIds].filter((id) => unrecorded.every((one) => one.id !== id));
+  const unknownIds = [...facts.unknownIds]
+    .filter((id) => unrecorded.every((one) => one.id !== id))
+    .flatMap((id) => id ?? []);
   const resolve = (option: string, isWanted: boolean) => {
     const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
     return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
@@ -175,7 +182,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
   const others = names === "" ? "" : `; ${names} may or may not have been logged`;
   const message = `${outcomes.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
   const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
-  const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds.join(" "))}`;
+  const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds)}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 

@@ -170,6 +170,19 @@ describe.concurrent("a ledger that cannot be used", () => {
           expect([both.code, both.error?.message]).toEqual([8, expect.stringMatching(reason)]);
           rmSync(`${disk}/full`);
         }
+        // The body is cut before its last byte, so the request was not sent.
+        service.next((asked) => {
+          fill(`${disk}/full`);
+          asked.reset();
+        });
+        const large = place.write("large.jsonl", linesOf(groupOf(1, 2e7)));
+        const cut = await place.log([large, "--ledger", `${disk}/cut.db`, "--max-wait", "0s"]);
+        expect([cut.code, cut.error?.message]).toEqual([
+          8,
+          expect.stringMatching(/^this run did not send r1, but the/),
+        ]);
+        expect(cut.error?.hint).toMatch(/ledger resolve r1 --resend .*, and rerun the same command/);
+        rmSync(`${disk}/full`);
         // A copy of the ledger whose last change is only in its write-ahead log.
         const open = new Connection(`${disk}/ledger.db`);
         open.exec("UPDATE request SET input = 'late.jsonl'");
@@ -178,7 +191,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         open.close();
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
-        expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 7]);
+        expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 8]);
         // Commands that only read it need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
         const copied = await place.entries(["--ledger", `${disk}/copy.db`]);

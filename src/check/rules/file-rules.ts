@@ -62,6 +62,8 @@ const syntaxFaults: Readonly<
   character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
 
+const missingUrl = "https://data.example/step.jsonl";
+
 export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
@@ -74,7 +76,7 @@ export const fileRules = {
       /^https?:/i.test(url)
         ? "check the spelling of the URL (rollcall cannot list the files in a folder of a web server)"
         : `check the spelling of the URL${url.endsWith("/") ? "" : ", and end the URL of a folder with /"}`,
-    example: problemExample({ said: undefined, url: "https:" }, "https://data.example/step.jsonl"),
+    example: problemExample({ said: undefined, url: missingUrl }, missingUrl),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>
