@@ -19,9 +19,6 @@ import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
 
-const maxTitleLength = 100;
-const foldedTitleLength = 90;
-
 type RankedMember = TrajectorySummary & { readonly at: number };
 
 /** Ranks the best trajectory first, then the worst, then the others in descending order of rewards. */
@@ -49,8 +46,6 @@ const GroupView = ({ detail }: GroupProps) => {
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
-  const [isWhole, setWhole] = useState(false);
-  const title = prompt.length > maxTitleLength ? `${prompt.slice(0, foldedTitleLength)}…` : prompt;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -73,12 +68,7 @@ const GroupView = ({ detail }: GroupProps) => {
         )}
       </NavigationBar>
       <h1>
-        {isWhole ? prompt : title}{" "}
-        {title !== prompt && (
-          <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-            {isWhole ? "less" : "more"}
-          </button>
-        )}{" "}
+        {prompt}{" "}
         <span class="quiet">
           {[kind, isCountReason ? [] : (untrainable ?? []), key === null ? [] : `key ${key}`].flat().join(" · ")}
         </span>
