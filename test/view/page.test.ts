@@ -582,20 +582,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       .toBe("descending");
   });
 
-  it("shows pages of 100 groups, which links and keys turn", async () => {
+  it("shows pages of 100 groups, which links turn", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
     const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.getByText("task 100", { exact: true }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(100);
-    await typed(page, "k", "j");
-    const focused = async () => await page.evaluate("document.activeElement.textContent");
-    await expect.poll(focused).toBe("task 101");
-    // The last row of the page before.
-    await typed(page, "k");
-    await expect.poll(focused).toBe("task 100");
-    await typed(page, "j");
-    await expect.poll(focused).toBe("task 101");
-    await expect.poll(async () => await page.locator("tbody tr").count()).toBe(100);
+    await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("page 2 of 200").waitFor();
     await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("task 300", { exact: true }).click();

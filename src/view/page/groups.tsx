@@ -1,6 +1,6 @@
 /** The first view: the summary, the charts, the filters, and the table of groups. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { GroupRow, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
@@ -92,31 +92,12 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The page to which j or k turned, and the direction. Cleared when a row of the page has the focus. */
-  const turned = useRef<{ readonly page: number; readonly by: 1 | -1 } | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
-  /**
-   * The page of the displayed rows. The number changes when the answer arrives, not when the query changes.
-   * The number is the `key` of the table, so a new number makes new row elements.
-   */
-  const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
-  const go = (by: 1 | -1) => () => {
-    if (moveFocus(body.current, "a", by) || page + by < 1 || page + by > pages) return;
-    turned.current = { page: page + by, by };
-    replaceQuery({ ...query, page: page + by });
-  };
-  useKeys({ j: go(1), k: go(-1) });
+  useKeys({ j: () => moveFocus(body.current, "a", 1), k: () => moveFocus(body.current, "a", -1) });
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
-  useEffect(() => {
-    // While the input is read, an answer can still have rows of the previous page.
-    if (turned.current?.page === shownPage) {
-      moveFocus(body.current, "a", turned.current.by);
-      turned.current = undefined;
-    }
-  }, [rows]);
   return (
     <section aria-label="groups">
       <p class="count" role="status">
@@ -127,7 +108,6 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
       </p>
       <div class="rows" ref={box} tabIndex={-1}>
         <Table
-          key={shownPage}
           name="groups"
           columns={columnsOf(query, rows)}
           rows={rows}

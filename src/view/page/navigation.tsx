@@ -62,7 +62,7 @@ const isInSight = (element: HTMLElement): boolean => {
   return top > 0 && (hit === null || element.contains(hit));
 };
 
-export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
+export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): void => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
   // If no element has the focus, the first element in sight is next. In a chart, ← begins with the last element.
@@ -70,7 +70,6 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
-  return next !== undefined;
 };
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
