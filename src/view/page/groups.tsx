@@ -227,11 +227,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   useEffect(() => setValue(sought), [sought]);
   const submit = (event?: Event): void => {
     event?.preventDefault();
-    const isLong = value.length > maxSearchLength;
-    const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
-    field.current?.setCustomValidity(isLong ? refusal : "");
-    if (isLong) field.current?.reportValidity();
-    else if (value !== sought) search(value);
+    if (value !== sought) search(value);
   };
   useEffect(() => {
     if (isExpression || value === sought) return undefined;
@@ -241,8 +237,15 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   useKeys(isExpression ? {} : { "/": () => field.current?.focus() });
   const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   return (
-    <form noValidate onSubmit={submit}>
-      <input ref={field} type="search" aria-label={label} placeholder={label} {...{ value, onInput }} />
+    <form onSubmit={submit}>
+      <input
+        ref={field}
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        maxLength={maxSearchLength}
+        {...{ value, onInput }}
+      />
       {isExpression && value !== sought && <span>press Enter</span>}
     </form>
   );
