@@ -1,5 +1,5 @@
 /** A trajectory: conversation or JSON, outline, metrics and problems. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
 import {
@@ -64,11 +64,6 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const [current, setCurrent] = useState(-1);
   const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
     isRaw || setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
-  useLayoutEffect(() => {
-    // If the message or JSON that disappeared had the focus, the body now has the focus.
-    if (document.activeElement === document.body && !isRaw) show(current);
-    if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
-  }, [isRaw]);
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
@@ -121,7 +116,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
-            <section aria-label="raw JSON" tabIndex={-1}>
+            <section aria-label="raw JSON">
               <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>
           ) : (
