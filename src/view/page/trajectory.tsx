@@ -61,9 +61,6 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
     entry?.focus({ preventScroll: true });
     entry?.scrollIntoView({ block: "start" });
   };
-  const [current, setCurrent] = useState(-1);
-  const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
-    isRaw || setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
@@ -86,8 +83,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
         </h1>
       </NavigationBar>
       <div class="reader">
-        <Outline turns={turns} current={current} show={show} />
-        <div class="talk" ref={talk} onFocusIn={onFocusIn}>
+        <Outline turns={turns} show={show} />
+        <div class="talk" ref={talk}>
           <div class="tools">
             {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
             <Command detail={detail} />
@@ -133,15 +130,15 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   );
 };
 
-type OutlineProps = { turns: readonly Turn[]; current: number; show: (position: number) => void };
+type OutlineProps = { turns: readonly Turn[]; show: (position: number) => void };
 
-const Outline = ({ turns, current, show }: Readonly<OutlineProps>) => (
+const Outline = ({ turns, show }: Readonly<OutlineProps>) => (
   <nav class="outline" aria-label="outline">
     <details open={innerWidth >= wideScreenPx}>
       <summary>outline</summary>
       <ol>
         {turns.map((turn, position) => (
-          <li key={turn.at} aria-current={position === current}>
+          <li key={turn.at}>
             <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
               <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
               {summarizeTurn(turn)}
