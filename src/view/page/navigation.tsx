@@ -74,29 +74,22 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
-/** This button gets the focus again in the next bar. */
-let pressedButton: string | undefined;
-
 /** Stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
-  const show = (query: Query | undefined, button?: string) => () => {
-    pressedButton = button;
-    if (query !== undefined) replaceQuery(query);
-  };
+  const show = (query: Query | undefined) => () => query && replaceQuery(query);
   useKeys({ p: show(before), n: show(after) });
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    bar.current?.querySelector<HTMLElement>(`[name="${pressedButton}"]`)?.focus({ preventScroll: true });
     document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
   }, []);
   return (
     <div class="position" ref={bar}>
       {children}
       <span class="steps">
-        <button type="button" name="before" disabled={before === undefined} onClick={show(before, "before")}>
+        <button type="button" disabled={before === undefined} onClick={show(before)}>
           ‹ previous <kbd>p</kbd>
         </button>
-        <button type="button" name="after" disabled={after === undefined} onClick={show(after, "after")}>
+        <button type="button" disabled={after === undefined} onClick={show(after)}>
           next › <kbd>n</kbd>
         </button>
       </span>
