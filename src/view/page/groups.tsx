@@ -194,7 +194,7 @@ const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   const { reward, mean, spread, file, text, where } = query;
   const search = (sought: Partial<Query>): void => replaceQuery({ ...query, page: 1, ...sought });
   return (
-    <nav class="filters" aria-label="filters" tabIndex={-1}>
+    <nav class="filters" aria-label="filters">
       <Filter name="trainable" filter={{ trainable: true }} />
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="with problems" filter={{ rule: "any" }} />
