@@ -191,7 +191,6 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
-  const { isMarkdownOn } = usePage();
   const request = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
     currentTarget.closest("section")?.focus();
     setRequested(true);
@@ -214,9 +213,8 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
         <>
           {common > 0 && common === messages && <p class="parts">ends here</p>}
           {common < messages && other !== undefined && (
-            <p class="parts" style={{ visibility: compared ? "visible" : "hidden" }}>
+            <p class="parts">
               <ins>marked</ins> words differ from trajectory {other.at + 1}
-              {isMarkdownOn && "; turn off Markdown to see the marks"}
             </p>
           )}
           <Conversation turns={turns ?? []} findings={findings} compared={compared} />
