@@ -4,18 +4,15 @@ import type { GroupDetail, SourcePosition } from "../answers.ts";
 
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
   const [result, setResult] = useState("");
-  const copy = async (): Promise<void> => {
+  const copy = async () => {
     const copied = navigator.clipboard.writeText(text).then(() => "copied");
     setResult(await copied.catch(() => "cannot copy"));
     setTimeout(() => setResult(""), 1500);
   };
   return (
-    <>
-      <button type="button" onClick={() => void copy()}>
-        {result === "copied" ? result : `copy ${name}`}
-      </button>
-      <span role="status">{result === "copied" ? "" : result}</span>
-    </>
+    <button type="button" onClick={copy}>
+      {result || `copy ${name}`}
+    </button>
   );
 };
 
