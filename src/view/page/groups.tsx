@@ -114,11 +114,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
         />
-        {answer?.selected === 0 && (
-          <p class="quiet">
-            {isComplete ? "no group matches the filters and the search" : "no match yet, still reading"}
-          </p>
-        )}
+        {answer?.selected === 0 && isComplete && <p class="quiet">no group matches the filters and the search</p>}
       </div>
       {pages > 1 && (
         <nav class="pages" aria-label="pages">
