@@ -1,11 +1,11 @@
 /** A conversation. Tool results follow the calls, long texts are folded, and log probabilities tint sampled tokens. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import {
   digitsAt,
   findValue,
   formatIndented,
-  isAbsent,
   itemsOf,
   type RawJson,
   textAt,
@@ -24,10 +24,9 @@ const parseTrajectory = (json = "") => {
   const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
   const items = itemsOf(findValue(value, "messages_and_choices"));
-  const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return {
-    turns: (from: number, to?: number): readonly Turn[] => toTurns(items.slice(0, to), from),
-    others: others.map(({ key, value: field }) => ({ name: key, text: formatIndented(field) })),
+    turns: (from: number, to?: number) => toTurns(items.slice(0, to), from),
+    others: value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward"),
     indented: () => formatIndented(value),
   };
 };
@@ -36,7 +35,7 @@ const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
 /** Returns the number of shown characters. A text that is at most 20% longer is not folded. */
-const findFold = (text: string, lines: number): number => {
+const findFold = (text: string, lines: number) => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
     const next = text.indexOf("\n", end + 1);
@@ -47,36 +46,33 @@ const findFold = (text: string, lines: number): number => {
 };
 
 interface LongTextProps {
-  readonly text: string;
-  readonly tokens?: readonly Token[];
+  text: string;
+  tokens?: readonly Token[];
   /** `prose` can be Markdown. Other texts are JSON or code. */
-  readonly kind?: "prose" | "raw";
-  readonly lines?: number;
+  kind?: "prose" | "raw";
+  lines?: number | undefined;
   /** A text of another trajectory. Words that `other` lacks are marked. */
-  readonly other?: string | undefined;
+  other?: string | undefined;
 }
 
 export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
   const fold = findFold(text, lines);
-  const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
+  const [isWhole, setWhole] = useState(!text.slice(0, fold).includes(sought) && text.includes(sought));
   const shown = isWhole ? text : text.slice(0, fold);
-  // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
-  const hasMatch = sought !== "" && shown.includes(sought);
+  const render = () => {
+    // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
+    if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
+    return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
+  };
   return (
     <>
       {isRendered ? (
         <Markdown text={shown} />
       ) : (
         <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
-          {hasMatch ? (
-            <MarkedText text={shown} />
-          ) : other === undefined ? (
-            <TintedText text={shown} tokens={tokens} />
-          ) : (
-            <ComparedText text={shown} other={other} />
-          )}
+          {render()}
           {shown.length < text.length && " …"}
         </pre>
       )}
@@ -89,27 +85,37 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
   );
 };
 
-const ComparedText = ({ text, other }: { readonly text: string; readonly other: string }) => {
+const ComparedText = ({ text, other }: { text: string; other: string }) => {
   const pieces = useMemo(() => findDifferences(text, other), [text, other]);
-  return (
-    <>
-      {pieces.map(({ isNew, text: piece }, at) => {
-        const words = piece.trimEnd();
-        return isNew ? [<ins key={at}>{words}</ins>, piece.slice(words.length)] : piece;
-      })}
-    </>
-  );
+  return pieces.map(({ isNew, text: piece }, at) => {
+    const words = piece.trimEnd();
+    return isNew ? [<ins key={at}>{words}</ins>, piece.slice(words.length)] : piece;
+  });
 };
 
-export const FoldedText = ({ title, ...shown }: { readonly title: string } & LongTextProps) => {
+interface FoldProps {
+  title: string;
+  /** If the text has a match of the search, the fold is open. */
+  text: string;
+  class?: string;
+  children: ComponentChildren;
+}
+
+export const Fold = ({ title, text, children, ...attributes }: FoldProps) => {
   const sought = useSearchedText();
   return (
-    <details open={sought !== "" && shown.text.includes(sought)}>
+    <details {...attributes} open={sought !== "" && text.includes(sought)}>
       <summary>{title}</summary>
-      <LongText {...shown} />
+      {children}
     </details>
   );
 };
+
+export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProps) => (
+  <Fold title={title} text={shown.text}>
+    <LongText {...shown} />
+  </Fold>
+);
 
 const textOfPart = (part: Part): string => {
   switch (part.kind) {
@@ -128,61 +134,57 @@ const textOfPart = (part: Part): string => {
   }
 };
 
-const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPart).join("\n");
+export const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPart).join("\n");
 
-export const summarizeTurn = ({ parts }: Turn): string => {
+export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
   const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "other");
   return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
 };
 
 /** Assumed: the result of a call is an error if it begins with one of these words, or has one of these keys. */
-const isError = (parts: readonly Part[] = []): boolean => {
+const isError = (parts: readonly Part[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
   const value = text.startsWith("{") ? tryParseRawJson(text) : undefined;
-  return ["error", "is_error", "isError"].some((key) => {
-    const found = findValue(value, key);
-    return !isAbsent(found) && !["false", ""].includes(found.text);
-  });
+  return ["error", "is_error", "isError"].some(
+    (key) => ![undefined, "false", ""].includes(findValue(value, key)?.text),
+  );
 };
 
-export const hasError = ({ parts }: Turn): boolean =>
+export const hasError = ({ parts }: Turn) =>
   parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));
 
 interface ConversationProps {
-  readonly turns: readonly Turn[];
-  readonly findings?: readonly Finding[];
-  readonly isTinted?: boolean;
-  readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
+  turns: readonly Turn[];
+  findings?: readonly Finding[];
+  isTinted?: boolean;
+  compared?: { turns: readonly Turn[]; name: string } | undefined;
 }
 
 export const Conversation = ({ turns, compared, ...shown }: ConversationProps) => {
   const others = compared?.turns;
-  const pairs = useMemo(() => (others === undefined ? [] : alignTurns(turns, others, identifyTurn)), [turns, others]);
+  const pairs = useMemo(() => others && alignTurns(turns, others, identifyTurn), [turns, others]);
   const messages = turns.map((turn, position) => (
-    <Message key={turn.at} {...shown} turn={turn} other={pairs[position]} otherName={compared?.name} />
+    <Message key={turn.at} {...shown} turn={turn} other={pairs?.[position]} otherName={compared?.name} />
   ));
   return <ol class="conversation">{messages}</ol>;
 };
 
-const identifyTurn = ({ role, parts }: Turn): string =>
+const identifyTurn = ({ role, parts }: Turn) =>
   JSON.stringify([role, ...parts.map((part) => [part.kind, textOfPart(part), part.kind === "media" && part.data])]);
 
-const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
-
-const toggleFolds = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
-  if (event.key !== "Enter" || event.target !== event.currentTarget) return;
-  const folds = [...event.currentTarget.querySelectorAll<HTMLElement>("summary, .more")];
-  const isOpen = (fold: HTMLElement) => fold.closest("details[open] > summary, .more[aria-expanded=true]") !== null;
-  const closed = folds.filter((fold) => !isOpen(fold));
-  for (const fold of closed.length > 0 ? closed : folds) fold.click();
+const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { currentTarget: HTMLElement }) => {
+  if (key !== "Enter" || target !== entry) return;
+  const find = (selector: string) => [...entry.querySelectorAll<HTMLElement>(selector)];
+  const closed = find("details:not([open]) > summary, .more[aria-expanded=false]");
+  for (const fold of closed.length > 0 ? closed : find("summary, .more")) fold.click();
 };
 
 interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
-  readonly turn: Turn;
-  readonly other: Turn | undefined;
-  readonly otherName: string | undefined;
+  turn: Turn;
+  other: Turn | undefined;
+  otherName: string | undefined;
 }
 
 const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
@@ -190,18 +192,16 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
   const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
   const isEqual = other !== undefined && identifyTurn(other) === identifyTurn(turn);
   const isAlone = otherName !== undefined && other === undefined;
-  const recorded = isTinted ? tokensOf(turn) : [];
-  const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
-  const tokens = recorded.length > 0 && said.length === 1 ? alignTokens(recorded, said.join("")) : [];
   const finish = choiceMembers.find(({ key }) => key === "finish_reason")?.value;
   const members = choiceMembers.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   const isPrompt = role === "system" || role === "developer";
-  const lines = isPrompt ? linesBeforeFold.prompt : role === "tool" ? linesBeforeFold.result : linesBeforeFold.text;
+  const lines = isPrompt ? linesBeforeFold.prompt : role === "tool" ? linesBeforeFold.result : undefined;
   return (
     <li
       tabIndex={-1}
       onKeyDown={toggleFolds}
-      class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : isAlone ? " alone" : ""}`}
+      class={`entry${isEqual ? " equal" : isAlone ? " alone" : ""}`}
+      data-role={role}
       aria-label={`message ${position + 1}, ${role}`}
     >
       <h3 class="who">
@@ -212,9 +212,13 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
         {isAlone && <span class="same">no counterpart in {otherName}</span>}
         <span class="at">{position + 1}</span>
       </h3>
-      <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? undefined : other?.parts} />
+      <Parts
+        parts={parts}
+        tokens={isTinted ? tokensOfText(turn) : []}
+        lines={lines}
+        others={isEqual ? undefined : other?.parts}
+      />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
-      {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
       {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
       <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
     </li>
@@ -222,28 +226,27 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
 };
 
 interface PartsProps {
-  readonly parts: readonly Part[];
-  readonly tokens?: readonly Token[] | undefined;
-  readonly lines?: number;
-  readonly others?: readonly Part[] | undefined;
+  parts: readonly Part[];
+  tokens?: readonly Token[];
+  lines?: number | undefined;
+  /** The parts of the other message; undefined without a comparison. */
+  others?: readonly Part[] | undefined;
 }
 
 const noPart: Part = { kind: "thought", text: "" };
 
-const Parts = ({ parts, others, ...shown }: PartsProps) => (
-  <>
-    {parts.map((part, at) => {
-      const nth = parts.slice(0, at).filter(({ kind }) => kind === part.kind).length;
-      const other = others && (others.filter(({ kind }) => kind === part.kind)[nth] ?? noPart);
-      return <PartView key={at} {...shown} part={part} other={other} />;
-    })}
-  </>
-);
+/** Compares each part with the part of the other message that has the same kind and number. */
+const Parts = ({ parts, others, ...shown }: PartsProps) =>
+  parts.map((part, at) => {
+    const isSameKind = ({ kind }: Part) => kind === part.kind;
+    const nth = parts.slice(0, at).filter(isSameKind).length;
+    const other = others && (others.filter(isSameKind)[nth] ?? noPart);
+    return <PartView key={at} {...shown} part={part} other={other} />;
+  });
 
-/** `other` is the counterpart in the other trajectory, or `noPart`; undefined without a comparison. */
-type PartProps = Pick<PartsProps, "tokens" | "lines"> & { readonly part: Part; readonly other: Part | undefined };
+type PartProps = Omit<PartsProps, "parts" | "others"> & { part: Part; other: Part | undefined };
 
-const PartView = ({ part, tokens = [], lines = linesBeforeFold.text, other }: PartProps) => {
+const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
   const text = textOfPart(part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
@@ -252,12 +255,8 @@ const PartView = ({ part, tokens = [], lines = linesBeforeFold.text, other }: Pa
     case "result":
       return <Result parts={part.parts} others={other && (other.kind === "result" ? other.parts : [])} />;
     case "said": {
-      const json = tokens.length === 0 ? parseText(part.value) : undefined;
-      const otherJson = other?.kind === "said" ? parseText(other.value) : undefined;
-      if (json !== undefined) {
-        const otherText = otherJson === undefined ? shown.other : formatIndented(otherJson);
-        return <LongText {...shown} text={formatIndented(json)} other={otherText} />;
-      }
+      const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? tryParseRawJson(text) : undefined;
+      if (json !== undefined) return <LongText {...shown} text={formatIndented(json)} />;
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "other":
@@ -277,37 +276,33 @@ const PartView = ({ part, tokens = [], lines = linesBeforeFold.text, other }: Pa
   }
 };
 
-const parseText = (value: RawJson): RawJson | undefined =>
-  value.kind === "text" && /^\s*[{[]/.test(value.text) ? tryParseRawJson(value.text) : undefined;
-
 /** The page loads only data URLs. */
-const imageSource = ({ url, data, format }: Media): string | undefined => {
+const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
   return isShown ? source : undefined;
 };
 
-type CallPart = Extract<Part, { kind: "call" }>;
+type CallProps = { call: Extract<Part, { kind: "call" }>; other: Part | undefined };
 
-const Call = ({ call, other }: { readonly call: CallPart; readonly other: Part | undefined }) => {
+const Call = ({ call: { name = "?", callArguments, result }, other }: CallProps) => {
   const otherCall = other?.kind === "call" ? other : undefined;
-  const [callText, otherText] = [call, otherCall].map((part) => {
-    const value = part?.callArguments;
-    return value && formatIndented((value.kind === "text" ? tryParseRawJson(value.text) : undefined) ?? value);
-  });
-  const name = call.name ?? "?";
+  const formatArguments = (value: RawJson) =>
+    formatIndented((value.kind === "text" ? tryParseRawJson(value.text) : undefined) ?? value);
   return (
     <div class="call">
       <p class="who">
-        calls <b>{other && otherCall?.name !== call.name ? <ins>{name}</ins> : name}</b>
+        calls <b>{other && otherCall?.name !== name ? <ins>{name}</ins> : name}</b>
       </p>
-      {callText !== undefined && <LongText text={callText} other={other && (otherText ?? "")} />}
-      <Result parts={call.result?.parts} others={other && (otherCall?.result?.parts ?? [])} />
+      {callArguments && (
+        <LongText text={formatArguments(callArguments)} other={other && (otherCall?.callArguments?.text ?? "")} />
+      )}
+      <Result parts={result?.parts} others={other && (otherCall?.result?.parts ?? [])} />
     </div>
   );
 };
 
-const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: readonly Part[] | undefined }) => {
+const Result = ({ parts, others }: Record<"parts" | "others", readonly Part[] | undefined>) => {
   const hasFailed = isError(parts);
   return (
     <div class={hasFailed ? "result failed" : "result"}>
@@ -317,7 +312,10 @@ const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: read
   );
 };
 
-export type Token = { readonly text: string; readonly logprob: number };
+interface Token {
+  text: string;
+  logprob: number;
+}
 
 /** A character belongs to the token that has the last byte of the character. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
@@ -331,18 +329,21 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Skips earlier tokens of reasoning. Returns undefined if the tokens do not spell the text. */
-export const alignTokens = (tokens: readonly Token[], text: string): readonly Token[] | undefined => {
+/** Returns the tokens of a turn's only text, without earlier tokens of reasoning; none if they do not spell the text. */
+const tokensOfText = (turn: Turn) => {
+  const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
+  if (text === undefined || others.length > 0) return [];
+  const tokens = tokensOf(turn);
   const start = tokens
     .map((token) => token.text)
     .join("")
     .lastIndexOf(text);
   let [first, end] = [0, 0];
   while (end < start) end += tokens[first++]?.text.length ?? 0;
-  return end === start ? tokens.slice(first) : undefined;
+  return end === start ? tokens.slice(first) : [];
 };
 
-export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
+const renderTints = (text: string, tokens: readonly Token[]) => {
   let end = 0;
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
@@ -351,16 +352,11 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(
-      <span key={spans.length} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
+      <span key={end} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
         {tokenText}
       </span>,
     );
     end += tokenText.length;
   }
-  return (
-    <>
-      {spans}
-      {text.slice(end)}
-    </>
-  );
+  return [spans, text.slice(end)];
 };

@@ -1,11 +1,11 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
-import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
+import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatCount, formatMeasure, formatTime } from "./format.ts";
 import { Snippet } from "./groups.tsx";
@@ -165,15 +165,11 @@ const useMember = (member: RankedMember | undefined) => {
 
 const CommonMessages = ({ count, member }: { readonly count: number; readonly member: RankedMember | undefined }) => {
   const turns = useMember(member).parsed?.turns(0, count) ?? [];
-  const folded = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
-    if (folded.current?.querySelector("mark")) folded.current.open = true;
-  }, [turns.length]);
+  const title = `${counted(count, "message")} at the start of all trajectories`;
   return (
-    <details class="common" ref={folded}>
-      <summary>{counted(count, "message")} at the start of all trajectories</summary>
+    <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
       <Conversation turns={turns} />
-    </details>
+    </Fold>
   );
 };
 

@@ -1,6 +1,7 @@
 /** A trajectory: conversation or JSON, outline, metrics and problems. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
+import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail } from "../answers.ts";
 import {
   Conversation,
@@ -43,8 +44,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const metrics = Object.entries(member?.metrics ?? {});
-  const isUnlisted = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
-    name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
+  const isUnlisted = ({ key, value }: RawMember) =>
+    key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
   const [isRaw, setRaw] = useState(false);
   const [isTintOn, setTint] = useState(true);
   const isTinted = isTintOn && !isMarkdownOn;
@@ -119,8 +120,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           ) : (
             <>
               <Conversation turns={turns} findings={findings} isTinted={isTinted} />
-              {parsed.others.filter(isUnlisted).map(({ name, text }) => (
-                <FoldedText key={name} title={name} text={text} />
+              {parsed.others.filter(isUnlisted).map(({ key, value }) => (
+                <FoldedText key={key} title={key} text={formatIndented(value)} />
               ))}
             </>
           )}
