@@ -1,6 +1,6 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
@@ -10,7 +10,7 @@ import { Command, Position } from "./copy.tsx";
 import { counted, formatCount, formatMeasure, formatTime } from "./format.ts";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { moveFocus, NavigationBar, useKeys } from "./navigation.tsx";
+import { NavigationBar } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward, RewardStrip } from "./rewards.tsx";
@@ -19,16 +19,16 @@ import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
 
-type RankedMember = TrajectorySummary & { readonly at: number };
+type RankedMember = TrajectorySummary & { at: number };
 
 /** Ranks the best trajectory first, then the worst, then the others in descending order of rewards. */
-const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedMember[] => {
-  const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
+const rankTrajectories = (members: readonly TrajectorySummary[]) => {
+  const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
   // If `at` is 0, all rewards are equal. If `at` is 1, the worst trajectory is already second.
-  const worst = at > 1 ? best.splice(at, 1) : [];
-  return [...best.slice(0, 1), ...worst, ...best.slice(1)];
+  if (at > 1) best.splice(1, 0, ...best.splice(at, 1));
+  return best;
 };
 
 export const Group = () => {
@@ -38,7 +38,7 @@ export const Group = () => {
   return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={group} detail={value} />;
 };
 
-type GroupProps = { readonly detail: GroupDetail };
+type GroupProps = { detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
   const { group, of, key, prompt, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
@@ -46,8 +46,6 @@ const GroupView = ({ detail }: GroupProps) => {
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
-  const list = useRef<HTMLTableSectionElement>(null);
-  useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
@@ -96,7 +94,7 @@ const GroupView = ({ detail }: GroupProps) => {
       ))}
       {isReadable && (
         <div class="members">
-          <MemberTable detail={detail} ranked={ranked} body={list} />
+          <MemberTable detail={detail} ranked={ranked} />
         </div>
       )}
       {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
@@ -116,12 +114,9 @@ const GroupView = ({ detail }: GroupProps) => {
   );
 };
 
-type MembersProps = GroupProps & { readonly ranked: readonly RankedMember[] };
-
 type MemberValue = number | boolean | null | undefined;
 
-const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
-  const { members, findings, logged } = detail;
+const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupProps & { ranked: RankedMember[] }) => {
   const link = useLink();
   const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
   const column = <Of extends MemberValue>(
@@ -134,27 +129,28 @@ const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<ty
     value: (member: RankedMember): MemberValue => value(member),
     cell: (member: RankedMember) => show(value(member)),
     sort: () => setSort({ by: name, isDescending: name !== by || !isDescending }),
-    order: name !== by ? undefined : isDescending ? ("descending" as const) : ("ascending" as const),
   });
   const problemsOf = ({ at }: RankedMember) => findings.filter(({ trajectory }) => trajectory === at).length;
   const showLink = (at: number) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
-  const showCount = (count: number) => count || "";
-  const showReward = (value: number | null) => <Reward value={value} />;
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
   const columns = [
     { ...column("trajectory", ({ at }) => at, showLink), class: "" },
-    column("reward", ({ reward }) => reward, showReward),
+    column(
+      "reward",
+      ({ reward }) => reward,
+      (reward) => <Reward value={reward} />,
+    ),
     column("advantage", ({ advantage }) => advantage, formatAdvantage),
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
     column("messages", ({ messages }) => messages),
     column("size", ({ bytes }) => bytes, formatRoundedSize),
-    column("problems", problemsOf, showCount),
+    column("problems", problemsOf, (count) => count || ""),
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
-  const rank = (member: RankedMember): number => Number(sorted?.value(member) ?? Number.NaN);
+  const rank = (member: RankedMember) => Number(sorted?.value(member) ?? Number.NaN);
   const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
-  return <Table name="trajectories" columns={logged === null ? columns : [...columns, call]} rows={rows} body={body} />;
+  return <Table name="trajectories" columns={logged ? [...columns, call] : columns} {...{ rows, by, isDescending }} />;
 };
 
 const useMember = (member: RankedMember | undefined) => {

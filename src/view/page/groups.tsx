@@ -1,11 +1,11 @@
 /** The first view: the summary, the charts, the filters, and the table of groups. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { GroupRow, PageState, SearchMatch, Summary } from "../answers.ts";
+import type { GroupRow, GroupRows, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
-import { moveFocus, useKeys } from "./navigation.tsx";
+import { useKeys } from "./navigation.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -48,17 +48,12 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The rows of the last table that had rows. A table without rows has the same columns, so that nothing moves. */
-let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
-  if (rows.length > 0) lastRows = rows;
-  const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], className = "n"): TableColumn<GroupRow> => {
-    const isOn = query.sort === key;
+  const sorting = (name: SortKey) => {
     // The first click sorts numbers in descending order.
-    const descending = isOn ? !query.descending : key !== "group";
-    const order = query.descending ? ("descending" as const) : ("ascending" as const);
-    const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
-    return { name: key, class: className, cell, sort, order: isOn ? order : undefined };
+    const descending = query.sort === name ? !query.descending : name !== "group";
+    const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
+    return { name, class: "n", sort };
   };
   const promptCell = ({ group, prompt, match }: GroupRow) => (
     <div class="prompt">
@@ -69,40 +64,35 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   const key = { name: "key", class: "why", cell: (row: GroupRow) => <span title={row.key ?? ""}>{row.key}</span> };
   const split = { name: "split", class: "n", cell: (row: GroupRow) => row.logged?.split };
   return [
-    column("group", ({ group }) => formatCount(group + 1)),
+    { ...sorting("group"), cell: ({ group }) => formatCount(group + 1) },
     { name: "prompt", class: "words", cell: promptCell },
-    column("mean", ({ mean }) => <Reward value={mean} />),
+    { ...sorting("mean"), cell: ({ mean }) => <Reward value={mean} /> },
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
-    column("spread", ({ spread }) => formatMeasure(spread)),
-    column("size", ({ size }) => formatCount(size)),
-    ...(lastRows.some((row) => row.key !== null) ? [key] : []),
-    ...(lastRows.some((row) => row.logged !== null) ? [split] : []),
-    column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
-    column("problems", ({ rules }) => (rules.length === 0 ? "" : formatCount(rules.length))),
+    { ...sorting("spread"), cell: ({ spread }) => formatMeasure(spread) },
+    { ...sorting("size"), cell: ({ size }) => formatCount(size) },
+    ...(rows.some((row) => row.key !== null) ? [key] : []),
+    ...(rows.some(({ logged }) => logged !== null) ? [split] : []),
+    { ...sorting("trainable"), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
+    { ...sorting("problems"), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
   ];
 };
 
-const GroupTable = ({ state }: { readonly state: PageState }) => {
+const GroupTable = ({ state }: { state: PageState }) => {
   const { query } = usePage();
-  const { latest, error } = useAnswer("rows", query, {
-    isComplete: ({ searched }) => searched === null || searched.share === 1,
-    edition: editionOf(state),
-  });
+  const { latest, error } = useAnswer("rows", query, { isComplete: isSearched, edition: editionOf(state) });
   const answer = error ? undefined : latest;
-  const { selected = 0, searched = null, rows = [] } = answer ?? {};
+  const { selected = 0, of = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
-  const body = useRef<HTMLTableSectionElement>(null);
-  const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
+  const isComplete = state.progress.phase === "read" && isSearched({ searched });
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
-  const { page } = query;
+  const { page, sort, descending } = query;
   const link = useLink();
-  useKeys({ j: () => moveFocus(body.current, "a", 1), k: () => moveFocus(body.current, "a", -1) });
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   return (
     <section aria-label="groups">
       <p class="count" role="status">
-        {answer !== undefined && `${formatCount(selected)} of ${formatCount(answer.of)} groups`}
-        {answer === undefined && (error === undefined ? "reading…" : "no groups:")}
+        {answer && `${formatCount(selected)} of ${formatCount(of)} groups`}
+        {!answer && (error === undefined ? "reading…" : "no groups:")}
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
         {error && <b class="trouble"> {error}</b>}
       </p>
@@ -111,8 +101,9 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           name="groups"
           columns={columnsOf(query, rows)}
           rows={rows}
-          body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
+          by={sort}
+          isDescending={descending}
         />
         {answer?.selected === 0 && isComplete && <p class="quiet">no group matches the filters and the search</p>}
       </div>
@@ -126,6 +117,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     </section>
   );
 };
+
+const isSearched = ({ searched }: Pick<GroupRows, "searched">) => searched === null || searched.share === 1;
 
 const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
   const link = useLink();

@@ -1,5 +1,5 @@
 /** Navigation in the page: keys, bars, and the positions to which the reader returns. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
 import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
@@ -71,6 +71,10 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 };
+
+/** The keys j and k move the focus to the next or previous element of a list. */
+export const useListKeys = (list: RefObject<HTMLElement | null>, selector: string) =>
+  useKeys({ j: () => moveFocus(list.current, selector, 1), k: () => moveFocus(list.current, selector, -1) });
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 

@@ -1,50 +1,58 @@
-/** A table whose headings can be buttons that sort the rows. */
-import type { ComponentChildren, RefObject } from "preact";
+/** A table whose headings can be buttons that sort the rows. The keys j and k move between the links of the rows. */
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import { useListKeys } from "./navigation.tsx";
 
 export interface TableColumn<Row> {
-  readonly name: string;
-  readonly class?: string;
-  readonly cell: (row: Row) => ComponentChildren;
-  readonly sort?: () => void;
-  readonly order?: "ascending" | "descending" | undefined;
+  name: string;
+  class?: string;
+  cell: (row: Row) => ComponentChildren;
+  sort?: () => void;
 }
 
 interface TableProps<Row> {
-  readonly name: string;
-  readonly columns: readonly TableColumn<Row>[];
-  readonly rows: readonly Row[];
-  readonly body: RefObject<HTMLTableSectionElement | null>;
-  readonly classOf?: (row: Row) => string;
+  name: string;
+  columns: readonly TableColumn<Row>[];
+  rows: readonly Row[];
+  classOf?: (row: Row) => string;
+  /** The name of the column that sorts the rows. */
+  by: string;
+  isDescending: boolean;
 }
 
-export const Table = <Row,>({ name, columns, rows, body, classOf }: TableProps<Row>) => (
-  <table aria-label={name}>
-    <thead>
-      <tr>
-        {columns.map(({ name: title, class: className, sort, order }) => (
-          <th key={title} scope="col" class={className} data-name={title} aria-sort={sort && (order ?? "none")}>
-            {sort === undefined ? (
-              title
-            ) : (
-              <button type="button" class="sort" onClick={sort}>
-                {title}
-              </button>
-            )}
-            {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody ref={body}>
-      {rows.map((row, at) => (
-        <tr key={at} class={classOf?.(row)}>
-          {columns.map(({ name: title, class: className, cell }) => (
-            <td key={title} class={className} data-name={title}>
-              {cell(row)}
-            </td>
+export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: TableProps<Row>) => {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useListKeys(body, "a");
+  const orderOf = (title: string) => (title !== by ? "none" : isDescending ? "descending" : "ascending");
+  return (
+    <table aria-label={name}>
+      <thead>
+        <tr>
+          {columns.map(({ name: title, class: className, sort }) => (
+            <th key={title} scope="col" class={className} data-name={title} aria-sort={sort && orderOf(title)}>
+              {sort === undefined ? (
+                title
+              ) : (
+                <button type="button" class="sort" onClick={sort}>
+                  {title}
+                </button>
+              )}
+              {title === by && <span aria-hidden="true">{isDescending ? " ↓" : " ↑"}</span>}
+            </th>
           ))}
         </tr>
-      ))}
-    </tbody>
-  </table>
-);
+      </thead>
+      <tbody ref={body}>
+        {rows.map((row, at) => (
+          <tr key={at} class={classOf?.(row)}>
+            {columns.map(({ name: title, class: className, cell }) => (
+              <td key={title} class={className} data-name={title}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};

@@ -15,7 +15,7 @@ import {
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
 import { MarkdownButton } from "./markdown.tsx";
-import { moveFocus, NavigationBar, useKeys } from "./navigation.tsx";
+import { NavigationBar, useKeys, useListKeys } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward } from "./rewards.tsx";
@@ -52,11 +52,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const toggleRaw = () => setRaw(!isRaw);
-  useKeys({
-    j: () => moveFocus(talk.current, ".entry", 1),
-    k: () => moveFocus(talk.current, ".entry", -1),
-    r: toggleRaw,
-  });
+  useListKeys(talk, ".entry");
+  useKeys({ r: toggleRaw });
   const show = (position: number) => {
     const entry = talk.current?.querySelectorAll<HTMLElement>(".entry")[position];
     entry?.focus({ preventScroll: true });
