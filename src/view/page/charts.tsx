@@ -3,22 +3,22 @@ import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Dot, FileSummary, RewardBounds, RewardCount } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
-import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
+import { counted, formatCount, formatMeasure, formatRange } from "./format.ts";
 import { moveFocus } from "./navigation.tsx";
 import { useFilter, usePage } from "./page-context.ts";
 import { useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
-  readonly name: string;
-  readonly caption?: string;
-  readonly x: readonly ComponentChildren[];
-  readonly y: readonly [name: string, top: string, bottom: string];
-  readonly legend?: ComponentChildren;
-  readonly children: ComponentChildren;
+  name: string;
+  caption?: string;
+  x: readonly ComponentChildren[];
+  y: readonly [name: string, top: string, bottom: string];
+  legend?: ComponentChildren;
+  children: ComponentChildren;
 }
 
 /** Moves the focus to the next or previous link of a chart, because a chart is one tab stop. */
-const onArrowKey = (event: KeyboardEvent & { readonly currentTarget: SVGSVGElement }): void => {
+const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
   moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
@@ -46,7 +46,7 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
   </figure>
 );
 
-type FilterLinkProps = { readonly name: string; readonly filter: Partial<Query>; readonly children: ComponentChildren };
+type FilterLinkProps = { name: string; filter: Partial<Query>; children: ComponentChildren };
 
 const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   const { href, ...link } = useFilter(filter);
@@ -59,10 +59,10 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
 };
 
 /** Positions have a margin, so that dots are inside the chart. */
-const toX = (value: number, from: number, to: number): string => `${2 + relativePosition(value, from, to) * 96}%`;
-const toY = (value: number, from: number, to: number): string => `${90 - relativePosition(value, from, to) * 76}%`;
+const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
+const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
 
-const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
+const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
 /** Returns the bounds of the numbers inside the scale, and the labels of these bounds. */
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
@@ -72,47 +72,43 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
 };
 
-const maxCountCharacters = 40;
-const maxNamedBars = 8;
+/** In a chart with more bars or dots, the labels would overlap. */
+const maxLabels = 8;
 
-export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {
+export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
-  const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
-  const isByValue = bars.every(({ range: [from, to] }) => from === to);
-  const isNamed = bars.length <= maxNamedBars && isByValue;
-  const bounds = bars.flatMap(({ range: [from, to] }) => [from, to]);
-  const axis = findEnds(bounds, isByValue ? [-Infinity, Infinity] : scale);
-  const { start, end } = findEnds([...bounds, ...scale], scale);
+  const isLabeled = bars.length <= maxLabels;
+  const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
     <Chart
       name="trajectories by reward"
-      x={isNamed ? [] : [axis.start, "reward", axis.end]}
+      x={isLabeled ? [] : [start, "reward", end]}
       y={["", formatCount(highest), "0"]}
       legend={[start, <i class="gradient" />, end]}
     >
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
-        const title = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
         const height = Math.max(1.5, (count / highest) * 84);
         const middle = (at + 0.5) * slotWidth;
         const [x, y] = [`${middle - width / 2}%`, `${100 - height}%`];
+        const name = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
         return (
-          <FilterLink key={at} name={title} filter={{ reward: range }}>
-            <rect fill="transparent" x={`${at * slotWidth}%`} y={0} width={`${slotWidth}%`} height="100%" />
+          <FilterLink key={at} name={name} filter={{ reward: range }}>
+            <rect fill="transparent" x={`${at * slotWidth}%`} width={`${slotWidth}%`} height="100%" />
             <rect class="bar" style={styleOf(middleOf(range))} x={x} y={y} width={`${width}%`} height={`${height}%`} />
-            {isCounted && (
-              <text x={`${middle}%`} y={`${98 - height}%`}>
-                {formatCount(count)}
-              </text>
-            )}
-            {isNamed && (
-              <text x={`${middle}%`} y="100%" dy="1.3em">
-                {formatEdge(range[0])}
-              </text>
+            {isLabeled && (
+              <>
+                <text x={`${middle}%`} y={`${98 - height}%`}>
+                  {formatCount(count)}
+                </text>
+                <text x={`${middle}%`} y="100%" dy="1.3em">
+                  {formatRange(range)}
+                </text>
+              </>
             )}
           </FilterLink>
         );
@@ -121,23 +117,23 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
   );
 };
 
-const maxCountedDots = 8;
-
-export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
+export const SpreadChart = ({ dots }: { dots: readonly Dot[] }) => {
   const styleOf = useRewardStyle();
   const { scale } = usePage();
-  const bounds = dots.flatMap(({ mean: [from, to] }) => [from, to]);
-  const means = findEnds(bounds, scale);
+  const means = findEnds(
+    dots.flatMap(({ mean: [from, to] }) => [from, to]),
+    scale,
+  );
   const spreads = findEnds([0, ...dots.map(({ spread }) => spread[1])], [0, scale[1] / 2 - scale[0] / 2]);
   const sorted = dots.toSorted((a, b) => b.groups - a.groups);
-  const largest = Math.max(...dots.map(({ groups }) => groups), 1);
+  const largest = sorted[0]?.groups ?? 1;
   return (
     <Chart
       name="groups by mean and spread"
       caption="groups"
       x={[means.start, "mean", means.end]}
       y={["spread", spreads.end, "0"]}
-      legend={"larger: more groups, hollow: equal rewards"}
+      legend="larger: more groups, hollow: equal rewards"
     >
       {sorted.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
@@ -145,13 +141,9 @@ export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
         const radius = 2.5 + 6 * Math.sqrt(groups / largest);
         const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
-          <FilterLink
-            key={`${mean} ${spread}`}
-            name={`${counted(groups, "group")} with ${range}`}
-            filter={{ mean, spread }}
-          >
+          <FilterLink key={range} name={`${counted(groups, "group")} with ${range}`} filter={{ mean, spread }}>
             <circle class="dot" style={style} cx={x} cy={y} r={radius} />
-            {dots.length <= maxCountedDots && (
+            {dots.length <= maxLabels && (
               <text x={x} y={y} dy={-radius - 3}>
                 {formatCount(groups)}
               </text>
@@ -164,7 +156,7 @@ export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
 };
 
 /** The mean reward of each file. `of` is the number of all files. */
-export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[]; readonly of: number }) => {
+export const FileChart = ({ files, of }: { files: readonly FileSummary[]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
   const { least, most, start, end } = findEnds(means, usePage().scale);
@@ -172,11 +164,10 @@ export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[
     mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, least, most) }],
   );
   const isPart = files.length > 0 && files.length < of;
-  const partText = isPart ? `, the first ${formatCount(files.length)} of ${counted(of, "file")}` : "";
   return (
     <Chart
       name="mean reward by file"
-      caption={`mean reward by file${partText}`}
+      legend={isPart && `the first ${formatCount(files.length)} of ${counted(of, "file")}`}
       x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
       y={["mean", end, start]}
     >
@@ -184,9 +175,9 @@ export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[
         <line key={file} class="step" x1={dots[at]?.x} y1={dots[at]?.y} x2={x} y2={y} />
       ))}
       {dots.map(({ file, mean, groups, trainable, x, y }) => {
-        const share = `${trainable} of ${counted(groups, "group")} trainable`;
+        const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable} of ${counted(groups, "group")} trainable`;
         return (
-          <FilterLink key={file} name={`${file}: a mean of ${formatMeasure(mean)}, ${share}`} filter={{ file }}>
+          <FilterLink key={file} name={name} filter={{ file }}>
             <circle class="dot" style={styleOf(mean)} cx={x} cy={y} r={5} />
           </FilterLink>
         );
