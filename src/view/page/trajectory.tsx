@@ -36,7 +36,7 @@ export const Trajectory = () => {
 
 const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readonly json: string }) => {
   const { group, prompt, members } = detail;
-  const { query, isMarkdownOn } = usePage();
+  const { query } = usePage();
   const link = useLink();
   const at = (query.trajectory ?? 1) - 1;
   const member = members[at];
@@ -47,8 +47,6 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const isUnlisted = ({ key, value }: RawMember) =>
     key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
   const [isRaw, setRaw] = useState(false);
-  const [isTintOn, setTint] = useState(true);
-  const isTinted = isTintOn && !isMarkdownOn;
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const toggleRaw = () => setRaw(!isRaw);
@@ -103,11 +101,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
               raw JSON <kbd>r</kbd>
             </button>
             <CopyButton text={json} name="the JSON" />
-            {turns.some((turn) => tokensOf(turn).length > 0) && (
-              <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTint(!isTintOn)}>
-                tint by log probability (stronger: less likely)
-              </button>
-            )}
+            {turns.some((turn) => tokensOf(turn).length > 0) && <span class="quiet">tinted: unlikely tokens</span>}
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
@@ -116,7 +110,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
             </section>
           ) : (
             <>
-              <Conversation turns={turns} findings={findings} isTinted={isTinted} />
+              <Conversation turns={turns} findings={findings} isTinted />
               {parsed.others.filter(isUnlisted).map(({ key, value }) => (
                 <FoldedText key={key} title={key} text={formatIndented(value)} />
               ))}
