@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { GroupDetail, SourcePosition } from "../answers.ts";
 
-export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
+export const CopyButton = ({ text, name }: { text: string; name: string }) => {
   const [result, setResult] = useState("");
   const copy = async () => {
     const copied = navigator.clipboard.writeText(text).then(() => "copied");
@@ -16,27 +16,22 @@ export const CopyButton = ({ text, name }: { readonly text: string; readonly nam
   );
 };
 
-const CopyableText = ({ text, name }: { readonly text: string; readonly name: string }) => (
+const CopyableText = ({ text, name }: { text: string; name: string }) => (
   <span class="copied">
     <code>{text}</code>
     <CopyButton text={text} name={name} />
   </span>
 );
 
-export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) => (
-  <CopyableText
-    text={call ?? `${file}:${line}`}
-    name={call === undefined ? "the file and line" : "the id of the call"}
-  />
-);
-
-export const Command = ({ detail: { command, logged, untrainable } }: { readonly detail: GroupDetail }) =>
-  command === null ? (
-    <p class="quiet">
-      no command logs this group, because{" "}
-      {untrainable === "invalid" ? "it is invalid" : "standard input cannot be read again"}
-    </p>
+export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) =>
+  call === undefined ? (
+    <CopyableText text={`${file}:${line}`} name="the file and line" />
   ) : (
+    <CopyableText text={call} name="the id of the call" />
+  );
+
+export const Command = ({ detail: { command, logged } }: { detail: GroupDetail }) =>
+  command !== null && (
     <details>
       <summary>{logged === null ? "log this group" : "read the calls of this group"}</summary>
       <CopyableText text={command} name="the command" />
