@@ -19,7 +19,7 @@ export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], iden
 
 const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];
 
-const trim = (word: string): string => word.trim();
+const trim = (word: string) => word.trim();
 
 /** Splits a text into pieces. `isNew` is true for the pieces that the other text lacks. */
 export const findDifferences = (text: string, other: string) => {
@@ -50,8 +50,8 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
   }
   /** For each pair of positions, the length of the longest common subsequence from the pair on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
-  const cell = (a: number, b: number): number => (a - start) * width + b - start;
-  const lengthAt = (a: number, b: number): number => lengths[cell(a, b)] ?? 0;
+  const cell = (a: number, b: number) => (a - start) * width + b - start;
+  const lengthAt = (a: number, b: number) => lengths[cell(a, b)] ?? 0;
   for (let a = own.length - 1; a >= start; a--) {
     for (let b = others.length - 1; b >= start; b--) {
       const isEqual = own[a] === others[b];

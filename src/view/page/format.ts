@@ -4,11 +4,11 @@ import type { Range } from "../query.ts";
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const measured = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
-export const formatCount = (value: number): string => grouped.format(value);
+export const formatCount = (value: number) => grouped.format(value);
 
-const withMinus = (digits: string): string => digits.replace(/^-/, "−");
+const withMinus = (digits: string) => digits.replace(/^-/, "−");
 
-export const formatMeasure = (value: number | boolean | null | undefined): string => {
+export const formatMeasure = (value: number | boolean | null | undefined) => {
   if (typeof value === "boolean") return String(value);
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -17,15 +17,15 @@ export const formatMeasure = (value: number | boolean | null | undefined): strin
 };
 
 /** Formats the edge of a range with more digits than a measure, because an edge separates similar values. */
-export const formatEdge = (value = Number.NaN): string =>
+export const formatEdge = (value = Number.NaN) =>
   Number.isFinite(value) ? withMinus(String(Number(value.toPrecision(6)))) : "–";
 
-export const formatRange = ([from, to, end]: Range): string =>
+export const formatRange = ([from, to, end]: Range) =>
   from === to ? formatEdge(from) : `${formatEdge(from)} to ${end === undefined ? "" : "below "}${formatEdge(to)}`;
 
-export const formatPercent = (done: number, of: number): string => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
+export const formatPercent = (done: number, of: number) => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
 
-export const counted = (count: number, noun: string): string =>
+export const counted = (count: number, noun: string) =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
-export const formatTime = (time: Date): string => time.toISOString().slice(0, 19).replace("T", " ");
+export const formatTime = (time: Date) => time.toISOString().slice(0, 19).replace("T", " ");

@@ -159,7 +159,7 @@ const useMember = (member: RankedMember | undefined) => {
   return { value, error, parsed: useTrajectory(value) };
 };
 
-const CommonMessages = ({ count, member }: { readonly count: number; readonly member: RankedMember | undefined }) => {
+const CommonMessages = ({ count, member }: { count: number; member: RankedMember | undefined }) => {
   const turns = useMember(member).parsed?.turns(0, count) ?? [];
   const title = `${counted(count, "message")} at the start of all trajectories`;
   return (
@@ -183,7 +183,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
-  const request = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
+  const request = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     currentTarget.closest("section")?.focus();
     setRequested(true);
   };

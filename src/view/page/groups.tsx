@@ -11,7 +11,7 @@ import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-export const Groups = ({ state, summary }: { readonly state: PageState; readonly summary: Summary }) => {
+export const Groups = ({ state, summary }: { state: PageState; summary: Summary }) => {
   const edition = editionOf(state);
   const { latest } = useAnswer("charts", allGroups, { edition });
   const charts = latest ?? { files: [], rewards: [], dots: [] };
@@ -45,7 +45,7 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
 const maxEditions = 20;
 
 /** Returns how many twentieths of the groups are measured. Each new number updates the table and the charts. */
-const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
+const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
@@ -120,7 +120,7 @@ const GroupTable = ({ state }: { state: PageState }) => {
 
 const isSearched = ({ searched }: Pick<GroupRows, "searched">) => searched === null || searched.share === 1;
 
-const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
+const SummaryFacts = ({ summary }: { summary: Summary }) => {
   const link = useLink();
   const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
@@ -173,15 +173,13 @@ const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage
   return sentences.length === 0 ? null : <p class="quiet">{sentences.join(", ")}</p>;
 };
 
-const Filter = ({ name, filter }: { readonly name: string; readonly filter: Partial<Query> }) => (
-  <a {...useFilter(filter)}>{name}</a>
-);
+const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;
 
 /** `hasWhere` is false in an exported page, which cannot filter by an expression. */
-const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
+const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   const { query } = usePage();
   const { reward, mean, spread, file, text, where } = query;
-  const search = (sought: Partial<Query>): void => replaceQuery({ ...query, page: 1, ...sought });
+  const search = (sought: Partial<Query>) => replaceQuery({ ...query, page: 1, ...sought });
   return (
     <nav class="filters" aria-label="filters">
       <Filter name="trainable" filter={{ trainable: true }} />
@@ -214,7 +212,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
-  const submit = (event?: Event): void => {
+  const submit = (event?: Event) => {
     event?.preventDefault();
     if (value !== sought) search(value);
   };
@@ -224,7 +222,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
     return () => clearTimeout(timer);
   }, [value]);
   useKeys(isExpression ? {} : { "/": () => field.current?.focus() });
-  const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
+  const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   return (
     <form onSubmit={submit}>
       <input
@@ -240,7 +238,7 @@ const SearchField = ({ label, isExpression, sought = "", search }: Readonly<Sear
   );
 };
 
-export const Snippet = ({ match: { trajectory, before, text, after } }: { readonly match: SearchMatch }) => (
+export const Snippet = ({ match: { trajectory, before, text, after } }: { match: SearchMatch }) => (
   <span class="snippet">
     trajectory {trajectory + 1}: {before}
     <mark>{text}</mark>

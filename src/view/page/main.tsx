@@ -13,7 +13,7 @@ import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
 
-const isRead = ({ progress }: PageState): boolean => progress.phase === "read";
+const isRead = ({ progress }: PageState) => progress.phase === "read";
 
 const App = () => {
   const query = useQuery();
@@ -73,7 +73,7 @@ const App = () => {
   );
 };
 
-const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) => {
+const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
   const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
   const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
   const text = {

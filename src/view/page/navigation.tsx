@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
 import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
 
-export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
+export const useKeys = (actions: Readonly<Record<string, () => void>>) => {
   const latestActions = useRef(actions);
   latestActions.current = actions;
   // With a layout effect, keys work as soon as the page is drawn.
@@ -56,13 +56,13 @@ export const KeyHelp = () => (
 );
 
 /** True if the start of the element is visible, or below the visible part of the page. */
-const isInSight = (element: HTMLElement): boolean => {
+const isInSight = (element: HTMLElement) => {
   const { left, width, top } = element.getBoundingClientRect();
   const hit = document.elementFromPoint(left + width / 2, top + 2);
   return top > 0 && (hit === null || element.contains(hit));
 };
 
-export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): void => {
+export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1) => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
   // If no element has the focus, the first element in sight is next. In a chart, ← begins with the last element.

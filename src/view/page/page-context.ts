@@ -12,11 +12,11 @@ export const PageProvider = Context.Provider;
 
 export const usePage = () => useContext(Context);
 
-export const useSearchedText = (): string => usePage().query.text ?? "";
+export const useSearchedText = () => usePage().query.text ?? "";
 
 export const useLink = () => {
   const { query } = usePage();
-  return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
+  return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
 
 /** Returns the attributes of a link that adds a filter, or removes a filter that is on. */
@@ -28,7 +28,7 @@ export const useFilter = (filter: Partial<Query>) => {
   return { href, ...(isOn && { "aria-current": "true" as const }) };
 };
 
-export const linkTo = (query: Query): string => {
+export const linkTo = (query: Query) => {
   const json = formatQuery(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
@@ -41,7 +41,7 @@ export const parseHash = (hash: string): Query => {
   }
 };
 
-export const replaceQuery = (query: Query): void => {
+export const replaceQuery = (query: Query) => {
   history.replaceState(null, "", linkTo(query));
   dispatchEvent(new HashChangeEvent("hashchange"));
 };

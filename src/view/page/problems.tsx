@@ -4,10 +4,10 @@ import { counted, formatCount } from "./format.ts";
 import { useLink, usePage } from "./page-context.ts";
 import { useAnswer } from "./use-answer.ts";
 
-const formatPlace = ({ place }: Finding): string =>
+const formatPlace = ({ place }: Finding) =>
   place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
 
-export const ProblemList = ({ findings }: { readonly findings: readonly Finding[] }) => (
+export const ProblemList = ({ findings }: { findings: readonly Finding[] }) => (
   <>
     {findings.map((finding, at) => (
       <div key={at} class={`problem ${finding.severity}`}>
@@ -19,7 +19,7 @@ export const ProblemList = ({ findings }: { readonly findings: readonly Finding[
   </>
 );
 
-export const PendingAnswer = ({ error }: { readonly error: string | undefined }) => {
+export const PendingAnswer = ({ error }: { error: string | undefined }) => {
   if (error === undefined) return <p class="quiet">reading…</p>;
   return <div role="alert">{[error && <h1>{error}</h1>, <a href="#/">all groups</a>]}</div>;
 };

@@ -9,7 +9,7 @@ export const useRewardStyle = () => {
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });
 };
 
-export const Reward = ({ value }: { readonly value: number | null | undefined }) => {
+export const Reward = ({ value }: { value: number | null | undefined }) => {
   const styleOf = useRewardStyle();
   return (
     <span class="reward">
@@ -21,7 +21,7 @@ export const Reward = ({ value }: { readonly value: number | null | undefined })
 
 const maxStripRewards = 16;
 
-export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }) => {
+export const RewardStrip = ({ rewards }: { rewards: readonly number[] }) => {
   const styleOf = useRewardStyle();
   const sorted = rewards.toSorted((a, b) => a - b);
   const count = Math.min(sorted.length, maxStripRewards);
@@ -37,5 +37,5 @@ export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }
   );
 };
 
-export const formatAdvantage = (advantage: number | null | undefined): string =>
+export const formatAdvantage = (advantage: number | null | undefined) =>
   typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";

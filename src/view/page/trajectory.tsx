@@ -34,7 +34,7 @@ export const Trajectory = () => {
   return <TrajectoryView detail={detail.value} json={json.value} />;
 };
 
-const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readonly json: string }) => {
+const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string }) => {
   const { group, prompt, members } = detail;
   const { query } = usePage();
   const link = useLink();

@@ -38,7 +38,7 @@ const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSO
 const tokenKey = "rollcall-view-token";
 
 /** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if the URL had one. */
-export const storeToken = (): boolean => {
+export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
   localStorage.setItem(tokenKey, token);
@@ -61,7 +61,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
     throw new Error("");
   });
   if (!response.ok) {
-    const { detail }: { readonly detail: string } = await response.json();
+    const { detail }: { detail: string } = await response.json();
     throw new Error(detail);
   }
   // The server is built with the same types.
