@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
 import type { PageState } from "../answers.ts";
 import { allGroups, parentQuery, selectView } from "../query.ts";
-import { formatCount, formatPercent } from "./format.ts";
+import { formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { KeyHelp, restorePosition, useKeys } from "./navigation.tsx";
@@ -76,17 +76,11 @@ const App = () => {
 const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
   const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
   const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
-  const text = {
-    opening: "opening",
-    reading: `reading, ${formatPercent(done, of)}`,
-    measuring: `measuring, ${formatCount(done)} of ${formatCount(of)} groups`,
-    read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
-  }[phase];
   // While numbers change, the text is not a status, because a screen reader would read out each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
-      {text}
-      {phase !== "read" && of > 0 && <progress value={done} max={of} aria-label={text} />}
+      {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}
+      {writtenAt && `as of ${writtenAt} UTC`}
     </span>
   );
 };
