@@ -1,46 +1,45 @@
 /** Fetches answers from the server with the stored token, or finds answers in the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import type { Answers, AnswerTypes, GroupData, GroupRow, PageData } from "../answers.ts";
+import type { Answers, AnswerTypes, GroupData, PageData } from "../answers.ts";
 import { formatQuery, type Query } from "../query.ts";
 
-const textOf = (id: string): string | undefined => document.getElementById(id)?.textContent ?? undefined;
+const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
-const readGroup = (group: number): GroupData => JSON.parse(textOf(`group-${group}`) ?? "null");
+const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
-  let lastSearch: { readonly text: string; readonly groups: ReadonlySet<number> } | undefined;
-  const search = (text: string): ReadonlySet<number> => {
-    const has = ({ group }: GroupRow) => findMatch(readGroup(group).trajectories, text) !== null;
-    if (lastSearch?.text !== text) lastSearch = { text, groups: new Set(rows.filter(has).map(({ group }) => group)) };
-    return lastSearch.groups;
+  const search = (text: string) => {
+    const found = rows.filter(({ group }) => findMatch(readGroup(group).trajectories, text) !== null);
+    return new Set(found.map(({ group }) => group));
   };
+  let last = { text: "", groups: new Set(rows.map(({ group }) => group)) };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
     charts: () => charts,
-    search: async ({ text }) =>
-      text === undefined
-        ? { has: () => true, searched: null }
-        : { has: (group) => search(text).has(group), searched: { share: 1 } },
+    async search({ text = "" }) {
+      if (text !== last.text) last = { text, groups: search(text) };
+      const { groups } = last;
+      return { has: (group) => groups.has(group), searched: { share: 1 } };
+    },
     readRow: async (row) => row,
     readContent: async (group) => readGroup(group).content,
     readTrajectories: async (group) => readGroup(group).trajectories,
   });
 };
 
-const data = textOf("data");
-
-const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSON.parse(data));
+const data: PageData | null = parseElement("data");
+const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
 /** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if the URL had one. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
-  if (token === undefined || embeddedAnswers !== undefined) return false;
+  if (token === undefined || embeddedAnswers) return false;
   localStorage.setItem(tokenKey, token);
   history.replaceState(null, "", "#/");
   return true;
@@ -49,7 +48,7 @@ export const storeToken = () => {
 type Name = keyof AnswerTypes;
 
 const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<AnswerTypes[Of]> => {
-  if (embeddedAnswers !== undefined) {
+  if (embeddedAnswers) {
     const value = await embeddedAnswers[name](query);
     if (value === undefined) throw new Error("this page does not contain the group");
     return value;
@@ -73,9 +72,10 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
+type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
+
 /** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
-const lastAnswers: { readonly [Of in Name]?: KeyedAnswer<Of> } = {};
-type KeyedAnswer<Of extends Name> = { readonly key: string; readonly value: AnswerTypes[Of] };
+const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
  * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. Until the new answer
@@ -84,24 +84,24 @@ type KeyedAnswer<Of extends Name> = { readonly key: string; readonly value: Answ
 export const useAnswer = <Of extends Name>(
   name: Of,
   query: Query | undefined,
-  { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: unknown } = {},
+  { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: number } = {},
 ) => {
-  const key = query === undefined ? undefined : `${formatQuery(query)} ${edition}`;
-  const last: KeyedAnswer<Of> | undefined = lastAnswers[name];
+  const key = query && `${formatQuery(query)} ${edition}`;
+  const last: Answer<Of> | undefined = lastAnswers[name];
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
-  const [failure, setFailure] = useState<{ key?: string; error?: string }>({});
+  const [failure, setFailure] = useState<{ key: string; error: string }>();
   useEffect(() => {
     if (query === undefined || key === undefined) return undefined;
     const aborting = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
-    const update = async (): Promise<void> => {
+    const update = async () => {
       try {
         const value = await fetchAnswer(name, query, aborting.signal);
         if (aborting.signal.aborted) return;
         Object.assign(lastAnswers, { [name]: { key, value } });
         setAnswer({ key, value });
-        setFailure({});
-        if (!isComplete(value)) timer = setTimeout(() => void update(), pollIntervalMs);
+        setFailure(undefined);
+        if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
         if (!aborting.signal.aborted) setFailure({ key, error });
@@ -116,6 +116,6 @@ export const useAnswer = <Of extends Name>(
   return {
     value: answer?.key === key ? answer?.value : undefined,
     latest: answer?.value,
-    error: failure.key === key ? failure.error : undefined,
+    error: failure?.key === key ? failure?.error : undefined,
   };
 };
