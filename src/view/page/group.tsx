@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
-import { type Query, rowsPerPage } from "../query.ts";
+import { rowsPerPage } from "../query.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatCount, formatMeasure, formatTime } from "./format.ts";
@@ -13,7 +13,7 @@ import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { formatAdvantage, Reward, RewardStrip } from "./rewards.tsx";
+import { formatAdvantage, Moments, Reward, RewardStrip } from "./rewards.tsx";
 import { Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -41,35 +41,34 @@ export const Group = () => {
 type GroupProps = { detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
-  const { group, of, key, prompt, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
-  const { exceptions } = detail;
+  const { group, key, members, untrainable, isReadable, logged, exceptions, match } = detail;
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
-  const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
+  const neighbor = (to: number | null, by: 1 | -1) => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
   };
-  const isCountReason = untrainable === "no trajectories" || untrainable === "one trajectory";
-  const kind = isReadable ? counted(members.length, "trajectory") : "unreadable line";
+  const facts = [
+    isReadable ? counted(members.length, "trajectory") : "unreadable line",
+    untrainable === "no trajectories" || untrainable === "one trajectory" ? [] : (untrainable ?? []),
+    key === null ? [] : `key ${key}`,
+  ].flat();
   return (
     <article>
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
-          <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${formatCount(of)}`}</b>
+          <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${formatCount(detail.of)}`}</b>
         </p>
         <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
-        {mean !== null && (
+        {detail.mean !== null && (
           <span>
-            <span class="quiet">mean</span> <b class="mean">{formatMeasure(mean)}</b> ± {formatMeasure(spread)}
+            <span class="quiet">mean</span> <Moments {...detail} />
           </span>
         )}
       </NavigationBar>
       <h1>
-        {prompt}{" "}
-        <span class="quiet">
-          {[kind, isCountReason ? [] : (untrainable ?? []), key === null ? [] : `key ${key}`].flat().join(" · ")}
-        </span>
+        {detail.prompt} <span class="quiet">{facts.join(" · ")}</span>
       </h1>
       <div class="tools">
         {logged === null ? (
@@ -87,16 +86,12 @@ const GroupView = ({ detail }: GroupProps) => {
           first match: <a href={link({ trajectory: match.trajectory + 1 })}>{<Snippet match={match} />}</a>
         </p>
       )}
-      <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
+      <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
       {exceptions.length > 0 && <h2>{counted(exceptions.length, "exception")}</h2>}
       {exceptions.map((text, at) => (
         <LongText key={at} text={text} kind="raw" />
       ))}
-      {isReadable && (
-        <div class="members">
-          <MemberTable detail={detail} ranked={ranked} />
-        </div>
-      )}
+      {isReadable && <MemberTable detail={detail} ranked={ranked} />}
       {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
       <section class="beside" aria-label="trajectories side by side">
         {ranked.map((member, position) => (
@@ -150,7 +145,11 @@ const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupPro
   const sorted = columns.find(({ name }) => name === by);
   const rank = (member: RankedMember) => Number(sorted?.value(member) ?? Number.NaN);
   const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
-  return <Table name="trajectories" columns={logged ? [...columns, call] : columns} {...{ rows, by, isDescending }} />;
+  return (
+    <div class="members">
+      <Table name="trajectories" columns={logged ? [...columns, call] : columns} {...{ rows, by, isDescending }} />
+    </div>
+  );
 };
 
 const useMember = (member: RankedMember | undefined) => {
@@ -171,12 +170,12 @@ const CommonMessages = ({ count, member }: { count: number; member: RankedMember
 
 type ColumnProps = GroupProps & { member: RankedMember; isShown: boolean; other: RankedMember | undefined };
 
-const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnProps>) => {
-  const { common, findings: groupFindings, isReadable } = detail;
+const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
+  const { common, isReadable } = detail;
   const { at, reward, advantage, messages } = member;
   const name = isReadable ? `trajectory ${at + 1}` : "the line";
   const link = useLink();
-  const findings = groupFindings.filter(({ trajectory: about }) => about === at);
+  const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const [isRequested, setRequested] = useState(isShown);
   const { value, error, parsed } = useMember(isRequested ? member : undefined);
   const others = useMember(isRequested ? other : undefined).parsed;
@@ -200,18 +199,14 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
       )}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
       {isRequested && value === undefined && <PendingAnswer error={error} />}
-      {value !== undefined && parsed === undefined && <LongText text={value} kind="raw" />}
-      {parsed !== undefined && (
-        <>
-          {common > 0 && common === messages && <p class="parts">ends here</p>}
-          {common < messages && other !== undefined && (
-            <p class="parts">
-              <ins>marked</ins> words differ from trajectory {other.at + 1}
-            </p>
-          )}
-          <Conversation turns={turns ?? []} findings={findings} compared={compared} />
-        </>
+      {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
+      {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
+      {turns && common < messages && other && (
+        <p class="parts">
+          <ins>marked</ins> words differ from trajectory {other.at + 1}
+        </p>
       )}
+      {turns && <Conversation turns={turns} findings={findings} compared={compared} />}
     </section>
   );
 };

@@ -7,33 +7,32 @@ import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { useKeys } from "./navigation.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
-import { Reward, RewardStrip } from "./rewards.tsx";
+import { Moments, Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-export const Groups = ({ state, summary }: { state: PageState; summary: Summary }) => {
-  const edition = editionOf(state);
-  const { latest } = useAnswer("charts", allGroups, { edition });
-  const charts = latest ?? { files: [], rewards: [], dots: [] };
+type GroupsProps = { state: PageState; summary: Summary };
+
+export const Groups = ({ state, summary }: GroupsProps) => {
+  const { latest: charts } = useAnswer("charts", allGroups, { edition: editionOf(state) });
   const { groups, groupFiles, trajectories } = summary;
-  const { written } = state;
   return (
     <>
       <SummaryFacts summary={summary} />
-      <FilteredOut summary={summary} groupsInPage={written?.groups ?? groups.read} />
+      <OmittedGroups state={state} summary={summary} />
       {groups.read === 0 ? (
         <p class="quiet">the input contains no groups</p>
       ) : (
         <div class="overview">
           {trajectories.read > trajectories.rejected && (
-            <div class="charts" style={latest === undefined ? { visibility: "hidden" } : {}}>
-              <RewardChart bars={charts.rewards} />
-              <SpreadChart dots={charts.dots} />
-              {groupFiles > 1 && <FileChart files={charts.files} of={groupFiles} />}
+            <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
+              <RewardChart bars={charts?.rewards ?? []} />
+              <SpreadChart dots={charts?.dots ?? []} />
+              {groupFiles > 1 && <FileChart files={charts?.files ?? []} of={groupFiles} />}
             </div>
           )}
           <div class="list">
-            <Filters hasWhere={written === undefined} />
+            <Filters hasWhere={state.written === undefined} />
             <GroupTable state={state} />
           </div>
         </div>
@@ -135,7 +134,6 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
         <dd>{value}</dd>
       </div>
     );
-  const moments = [<b class="mean">{formatMeasure(reward.mean)}</b>, ` ± ${formatMeasure(reward.spread)}`];
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
@@ -143,7 +141,7 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
         {fileCount > 1 && <span class="quiet"> and {counted(fileCount - 1, "other file")}</span>}
       </h1>
       <dl>
-        {fact("mean reward", moments, trajectories.read > trajectories.rejected)}
+        {fact("mean reward", <Moments {...reward} />, trajectories.read > trajectories.rejected)}
         {fact("invalid", <span class="trouble">{invalid.join(", ")}</span>, invalid.length > 0)}
         {fact("problems", problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>)}
         {fact("trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`, groups.read > 0)}
@@ -162,15 +160,17 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   );
 };
 
-const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage: number }) => {
+/** The groups that `--where` and similar options filtered out, and the part of the groups in an exported page. */
+const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   const { filteredOut, groups } = summary;
   const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
     const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
     return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
   });
-  const isPart = groupsInPage < groups.read;
-  if (isPart) sentences.push(`this page contains ${formatCount(groupsInPage)} of ${counted(groups.read, "group")}`);
-  return sentences.length === 0 ? null : <p class="quiet">{sentences.join(", ")}</p>;
+  if (written && written.groups < groups.read) {
+    sentences.push(`this page contains ${formatCount(written.groups)} of ${counted(groups.read, "group")}`);
+  }
+  return sentences.length > 0 && <p class="quiet">{sentences.join(", ")}</p>;
 };
 
 const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;

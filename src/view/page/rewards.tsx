@@ -19,6 +19,12 @@ export const Reward = ({ value }: { value: number | null | undefined }) => {
   );
 };
 
+export const Moments = ({ mean, spread }: { mean: number | null; spread: number | null }) => (
+  <>
+    <b class="mean">{formatMeasure(mean)}</b> ± {formatMeasure(spread)}
+  </>
+);
+
 const maxStripRewards = 16;
 
 export const RewardStrip = ({ rewards }: { rewards: readonly number[] }) => {
