@@ -51,7 +51,7 @@ const GroupView = ({ detail }: GroupProps) => {
   };
   const facts = [
     isReadable ? counted(members.length, "trajectory") : "unreadable line",
-    untrainable === "no trajectories" || untrainable === "one trajectory" ? [] : (untrainable ?? []),
+    untrainable ?? [],
     key === null ? [] : `key ${key}`,
   ].flat();
   return (
