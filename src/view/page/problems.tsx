@@ -52,19 +52,15 @@ export const ProblemsView = () => {
           <h2>
             <i>{severity}</i> {name} <span class="quiet">{formatCount(count)}</span>
           </h2>
-          {[...new Set(listed.map(({ advice }) => advice))].map((advice) => [
-            <p class="advice">{advice}</p>,
-            <ul>
-              {listed
-                .filter((finding) => finding.advice === advice)
-                .map((finding, at) => (
-                  <li key={at} title={formatPlace(finding)}>
-                    {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
-                    {formatPlace(finding).split("/").at(-1)} {finding.message}
-                  </li>
-                ))}
-            </ul>,
-          ])}
+          <ul>
+            {listed.map((finding, at) => (
+              <li key={at} title={formatPlace(finding)}>
+                {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
+                {formatPlace(finding).split("/").at(-1)} {finding.message}
+                {finding.advice !== listed[at + 1]?.advice && <p class="advice">{finding.advice}</p>}
+              </li>
+            ))}
+          </ul>
           {count > listed.length && (
             <p class="quiet">
               {formatCount(count - listed.length)} more{" "}
