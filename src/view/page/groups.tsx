@@ -1,5 +1,4 @@
 /** The first view: the summary, the charts, the filters, and the table of groups. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { GroupRow, GroupRows, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
@@ -8,7 +7,7 @@ import { counted, formatCount, formatMeasure, formatPercent, formatRange } from 
 import { useKeys } from "./navigation.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Moments, Reward, RewardStrip } from "./rewards.tsx";
-import { Table, type TableColumn } from "./table.tsx";
+import { Facts, Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 type GroupsProps = { state: PageState; summary: Summary };
@@ -127,26 +126,21 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
     groups.rejected > 0 ? counted(groups.rejected, "group") : [],
     trajectories.rejected > 0 ? counted(trajectories.rejected, "trajectory") : [],
   ].flat();
-  const fact = (name: string, value: ComponentChildren, isShown = true) =>
-    isShown && (
-      <div>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    );
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
         {files[0] ?? "nothing"}
         {fileCount > 1 && <span class="quiet"> and {counted(fileCount - 1, "other file")}</span>}
       </h1>
-      <dl>
-        {fact("mean reward", <Moments {...reward} />, trajectories.read > trajectories.rejected)}
-        {fact("invalid", <span class="trouble">{invalid.join(", ")}</span>, invalid.length > 0)}
-        {fact("problems", problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>)}
-        {fact("trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`, groups.read > 0)}
-        {fact("trajectories", formatCount(trajectories.read))}
-      </dl>
+      <Facts
+        facts={{
+          "mean reward": trajectories.read > trajectories.rejected && <Moments {...reward} />,
+          invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
+          problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
+          trainable: groups.read > 0 && `${formatCount(trainable)} of ${counted(groups.read, "group")}`,
+          trajectories: formatCount(trajectories.read),
+        }}
+      />
       {problems > 0 && (
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
@@ -177,23 +171,14 @@ const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <
 
 /** `hasWhere` is false in an exported page, which cannot filter by an expression. */
 const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
-  const { query } = usePage();
-  const { reward, mean, spread, file, text, where } = query;
-  const search = (sought: Partial<Query>) => replaceQuery({ ...query, page: 1, ...sought });
+  const { reward, mean, spread, file } = usePage().query;
   return (
     <nav class="filters" aria-label="filters">
       <Filter name="trainable" filter={{ trainable: true }} />
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="with problems" filter={{ rule: "any" }} />
-      <SearchField label="search text" sought={text} search={(typed) => search({ text: typed || undefined })} />
-      {hasWhere && (
-        <SearchField
-          label="where (CEL), such as reward > 0.5, then Enter"
-          isExpression
-          sought={where}
-          search={(typed) => search({ where: typed || undefined })}
-        />
-      )}
+      <SearchField name="text" label="search text" />
+      {hasWhere && <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />}
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {reward !== undefined && <Filter name={`a reward of ${formatRange(reward)} ×`} filter={{ reward }} />}
       {mean !== undefined && spread !== undefined && (
@@ -206,34 +191,29 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
 /** A search for text starts after this pause in typing. An expression needs Enter, because its beginning is invalid. */
 const searchDelayMs = 250;
 
-type SearchProps = { label: string; isExpression?: true; sought: string | undefined; search: (text: string) => void };
-
-const SearchField = ({ label, isExpression, sought = "", search }: Readonly<SearchProps>) => {
+const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {
+  const { query } = usePage();
+  const sought = query[name] ?? "";
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
-  const submit = (event?: Event) => {
-    event?.preventDefault();
-    if (value !== sought) search(value);
-  };
+  const search = () => value !== sought && replaceQuery({ ...query, page: 1, [name]: value || undefined });
   useEffect(() => {
-    if (isExpression || value === sought) return undefined;
-    const timer = setTimeout(submit, searchDelayMs);
+    if (name === "where") return undefined;
+    const timer = setTimeout(search, searchDelayMs);
     return () => clearTimeout(timer);
   }, [value]);
-  useKeys(isExpression ? {} : { "/": () => field.current?.focus() });
+  useKeys(name === "text" ? { "/": () => field.current?.focus() } : {});
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    search();
+  };
+  const attributes = { placeholder: label, maxLength: maxSearchLength, value, onInput };
   return (
-    <form onSubmit={submit}>
-      <input
-        ref={field}
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        maxLength={maxSearchLength}
-        {...{ value, onInput }}
-      />
-      {isExpression && value !== sought && <span>press Enter</span>}
+    <form onSubmit={onSubmit}>
+      <input ref={field} type="search" aria-label={label} {...attributes} />
+      {name === "where" && value !== sought && <span>press Enter</span>}
     </form>
   );
 };

@@ -26,29 +26,29 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>) => {
   }, []);
 };
 
-const keyBindings: readonly (readonly [keys: readonly string[], does: string])[] = [
-  [["j", "k"], "next or previous row or message"],
-  [["Enter"], "open, or unfold the message"],
-  [["n", "p"], "next or previous group or trajectory"],
-  [["←", "→"], "next or previous bar or dot"],
-  [["/"], "search"],
-  [["Escape"], "back to the parent view, or remove all filters"],
-  [["m"], "render Markdown"],
-  [["r"], "show the JSON"],
-  [["?"], "show the keys"],
-];
+const keyBindings = {
+  "j k": "next or previous row or message",
+  Enter: "open, or unfold the message",
+  "n p": "next or previous group or trajectory",
+  "← →": "next or previous bar or dot",
+  "/": "search",
+  Escape: "back to the parent view, or remove all filters",
+  m: "render Markdown",
+  r: "show the JSON",
+  "?": "show the keys",
+};
 
 export const KeyHelp = () => (
   <section class="help" aria-label="keys">
     <dl>
-      {keyBindings.map(([names, does]) => (
-        <div key={does}>
+      {Object.entries(keyBindings).map(([keys, action]) => (
+        <div key={keys}>
           <dt>
-            {names.map((name) => (
-              <kbd key={name}>{name}</kbd>
+            {keys.split(" ").map((key) => (
+              <kbd key={key}>{key}</kbd>
             ))}
           </dt>
-          <dd>{does}</dd>
+          <dd>{action}</dd>
         </div>
       ))}
     </dl>

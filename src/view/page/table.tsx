@@ -1,7 +1,22 @@
-/** A table whose headings can be buttons that sort the rows. The keys j and k move between the links of the rows. */
+/** Lists of facts, and tables whose headings can be buttons that sort the rows. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";
+
+/** Omits facts whose value is false. */
+export const Facts = ({ facts, ...attributes }: { facts: Record<string, ComponentChildren>; class?: string }) => (
+  <dl {...attributes}>
+    {Object.entries(facts).map(
+      ([name, value]) =>
+        value !== false && (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+);
 
 export interface TableColumn<Row> {
   name: string;
@@ -20,6 +35,7 @@ interface TableProps<Row> {
   isDescending: boolean;
 }
 
+/** The keys j and k move between the links of the rows. */
 export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null);
   useListKeys(body, "a");

@@ -19,6 +19,7 @@ import { NavigationBar, useKeys, useListKeys } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward } from "./rewards.tsx";
+import { Facts } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;
@@ -43,7 +44,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
-  const metrics = Object.entries(member?.metrics ?? {});
+  const metrics = Object.entries(member?.metrics ?? {}).map(([name, value]) => [name, formatMeasure(value)]);
   const isUnlisted = ({ key, value }: RawMember) =>
     key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
   const [isRaw, setRaw] = useState(false);
@@ -85,16 +86,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
             {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
             <Command detail={detail} />
           </div>
-          {metrics.length > 0 && (
-            <dl class="metrics">
-              {metrics.map(([name, value]) => (
-                <div key={name}>
-                  <dt>{name}</dt>
-                  <dd>{formatMeasure(value)}</dd>
-                </div>
-              ))}
-            </dl>
-          )}
+          {metrics.length > 0 && <Facts class="metrics" facts={Object.fromEntries(metrics)} />}
           <p class="tools">
             <MarkdownButton />
             <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
