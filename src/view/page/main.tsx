@@ -7,13 +7,26 @@ import { allGroups, parentQuery, selectView } from "../query.ts";
 import { formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { KeyHelp, restorePosition, useKeys } from "./navigation.tsx";
+import { restorePosition, useKeys } from "./navigation.tsx";
 import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
+import { Facts } from "./table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
 
 const isRead = ({ progress }: PageState) => progress.phase === "read";
+
+const keys = {
+  "j k": "next or previous row or message",
+  Enter: "open, or unfold the message",
+  "n p": "next or previous group or trajectory",
+  "← →": "next or previous bar or dot",
+  "/": "search",
+  Escape: "back to the parent view, or remove all filters",
+  m: "render Markdown",
+  r: "show the JSON",
+  "?": "show the keys",
+};
 
 const App = () => {
   const query = useQuery();
@@ -52,7 +65,11 @@ const App = () => {
           keys <kbd>?</kbd>
         </button>
       </header>
-      {isHelpOpen && <KeyHelp />}
+      {isHelpOpen && (
+        <section class="help" aria-label="keys">
+          <Facts facts={keys} />
+        </section>
+      )}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
         {fault !== undefined && (
           <p role="alert" class="trouble">

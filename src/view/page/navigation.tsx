@@ -26,35 +26,6 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>) => {
   }, []);
 };
 
-const keyBindings = {
-  "j k": "next or previous row or message",
-  Enter: "open, or unfold the message",
-  "n p": "next or previous group or trajectory",
-  "← →": "next or previous bar or dot",
-  "/": "search",
-  Escape: "back to the parent view, or remove all filters",
-  m: "render Markdown",
-  r: "show the JSON",
-  "?": "show the keys",
-};
-
-export const KeyHelp = () => (
-  <section class="help" aria-label="keys">
-    <dl>
-      {Object.entries(keyBindings).map(([keys, action]) => (
-        <div key={keys}>
-          <dt>
-            {keys.split(" ").map((key) => (
-              <kbd key={key}>{key}</kbd>
-            ))}
-          </dt>
-          <dd>{action}</dd>
-        </div>
-      ))}
-    </dl>
-  </section>
-);
-
 /** True if the start of the element is visible, or below the visible part of the page. */
 const isInSight = (element: HTMLElement) => {
   const { left, width, top } = element.getBoundingClientRect();
