@@ -1,5 +1,4 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
@@ -14,7 +13,7 @@ import { NavigationBar } from "./navigation.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Moments, Reward, RewardStrip } from "./rewards.tsx";
-import { Table } from "./table.tsx";
+import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
@@ -109,37 +108,28 @@ const GroupView = ({ detail }: GroupProps) => {
   );
 };
 
-type MemberValue = number | boolean | null | undefined;
+type MemberColumn = TableColumn<RankedMember> & {
+  value: (member: RankedMember) => number | boolean | null | undefined;
+};
 
 const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupProps & { ranked: RankedMember[] }) => {
   const link = useLink();
   const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
-  const column = <Of extends MemberValue>(
-    name: string,
-    value: (member: RankedMember) => Of,
-    show: (value: Of) => ComponentChildren = formatMeasure,
-  ) => ({
-    name,
-    class: "n",
-    value: (member: RankedMember): MemberValue => value(member),
-    cell: (member: RankedMember) => show(value(member)),
-    sort: () => setSort({ by: name, isDescending: name !== by || !isDescending }),
-  });
+  const column = (name: string, value: MemberColumn["value"]): MemberColumn => {
+    const sort = () => setSort({ by: name, isDescending: name !== by || !isDescending });
+    return { name, class: "n", value, cell: (member) => formatMeasure(value(member)), sort };
+  };
   const problemsOf = ({ at }: RankedMember) => findings.filter(({ trajectory }) => trajectory === at).length;
-  const showLink = (at: number) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const linkTo = ({ at }: RankedMember) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
-  const columns = [
-    { ...column("trajectory", ({ at }) => at, showLink), class: "" },
-    column(
-      "reward",
-      ({ reward }) => reward,
-      (reward) => <Reward value={reward} />,
-    ),
-    column("advantage", ({ advantage }) => advantage, formatAdvantage),
+  const columns: readonly MemberColumn[] = [
+    { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
+    { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
+    { ...column("advantage", ({ advantage }) => advantage), cell: ({ advantage }) => formatAdvantage(advantage) },
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
     column("messages", ({ messages }) => messages),
-    column("size", ({ bytes }) => bytes, formatRoundedSize),
-    column("problems", problemsOf, (count) => count || ""),
+    { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
+    { ...column("problems", problemsOf), cell: (member) => problemsOf(member) || "" },
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatQuery, type Query, selectView } from "../query.ts";
 import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
 
-export const useKeys = (actions: Readonly<Record<string, () => void>>) => {
+export const useKeys = (actions: Record<string, () => void>) => {
   const latestActions = useRef(actions);
   latestActions.current = actions;
   // With a layout effect, keys work as soon as the page is drawn.
@@ -50,7 +50,7 @@ export const useListKeys = (list: RefObject<HTMLElement | null>, selector: strin
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
 /** Stays visible when the reader scrolls. */
-export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
+export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
   const show = (query: Query | undefined) => () => query && replaceQuery(query);
   useKeys({ p: show(before), n: show(after) });
   const bar = useRef<HTMLDivElement>(null);

@@ -56,7 +56,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const show = (position: number) => {
     const entry = talk.current?.querySelectorAll<HTMLElement>(".entry")[position];
     entry?.focus({ preventScroll: true });
-    entry?.scrollIntoView({ block: "start" });
+    entry?.scrollIntoView();
   };
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
@@ -116,7 +116,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
 
 type OutlineProps = { turns: readonly Turn[]; show: (position: number) => void };
 
-const Outline = ({ turns, show }: Readonly<OutlineProps>) => (
+const Outline = ({ turns, show }: OutlineProps) => (
   <nav class="outline" aria-label="outline">
     <details open={innerWidth >= wideScreenPx}>
       <summary>outline</summary>
