@@ -74,7 +74,7 @@ const GroupView = ({ detail }: GroupProps) => {
           <Position {...detail} />
         ) : (
           <p class="quiet">
-            logged to {logged.model} as {logged.split}, {formatTime(new Date(logged.loggedAt))} UTC
+            logged to {logged.model} as {logged.split}, {formatTime(logged.loggedAt)} UTC
           </p>
         )}
         <Command detail={detail} />
