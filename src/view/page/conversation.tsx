@@ -2,15 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
-import {
-  digitsAt,
-  findValue,
-  formatIndented,
-  itemsOf,
-  type RawJson,
-  textAt,
-  tryParseRawJson,
-} from "../../json/raw-json.ts";
+import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
@@ -117,12 +109,23 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
+/** The arguments and the result of a call, or the parts of a result. */
+const contentOf = (part: Part): readonly Part[] => {
+  if (part.kind === "result") return part.parts;
+  if (part.kind !== "call") return [];
+  const { id, callArguments, result } = part;
+  return [
+    ...(callArguments ? [{ kind: "said" as const, value: callArguments }] : []),
+    ...(result ? [{ kind: "result" as const, id, parts: result.parts }] : []),
+  ];
+};
+
 const textOfPart = (part: Part): string => {
   switch (part.kind) {
     case "said":
       return formatIndented(part.value);
     case "call":
-      return [part.name ?? "?", part.callArguments?.text ?? "", textOfParts(part.result?.parts)].join("\n");
+      return `${part.name ?? "?"}\n${textOfParts(contentOf(part))}`;
     case "result":
       return textOfParts(part.parts);
     case "other":
@@ -250,10 +253,26 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
   const text = textOfPart(part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
-    case "call":
-      return <Call call={part} other={other} />;
+    case "call": {
+      const name = part.name ?? "?";
+      const isNew = other !== undefined && (other.kind !== "call" || other.name !== part.name);
+      return (
+        <div class="call">
+          <p class="who">
+            calls <b>{isNew ? <ins>{name}</ins> : name}</b>
+          </p>
+          <Parts parts={contentOf(part)} others={other && contentOf(other)} />
+          {part.result === undefined && <p class="who">no result</p>}
+        </div>
+      );
+    }
     case "result":
-      return <Result parts={part.parts} others={other && (other.kind === "result" ? other.parts : [])} />;
+      return (
+        <div class={isError(part.parts) ? "result failed" : "result"}>
+          <p class="who">{isError(part.parts) ? <b class="trouble">error</b> : "result"}</p>
+          <Parts parts={part.parts} lines={linesBeforeFold.result} others={other && contentOf(other)} />
+        </div>
+      );
     case "said": {
       const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? tryParseRawJson(text) : undefined;
       if (json !== undefined) return <LongText {...shown} text={formatIndented(json)} />;
@@ -281,35 +300,6 @@ const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
   return isShown ? source : undefined;
-};
-
-type CallProps = { call: Extract<Part, { kind: "call" }>; other: Part | undefined };
-
-const Call = ({ call: { name = "?", callArguments, result }, other }: CallProps) => {
-  const otherCall = other?.kind === "call" ? other : undefined;
-  const formatArguments = (value: RawJson) =>
-    formatIndented((value.kind === "text" ? tryParseRawJson(value.text) : undefined) ?? value);
-  return (
-    <div class="call">
-      <p class="who">
-        calls <b>{other && otherCall?.name !== name ? <ins>{name}</ins> : name}</b>
-      </p>
-      {callArguments && (
-        <LongText text={formatArguments(callArguments)} other={other && (otherCall?.callArguments?.text ?? "")} />
-      )}
-      <Result parts={result?.parts} others={other && (otherCall?.result?.parts ?? [])} />
-    </div>
-  );
-};
-
-const Result = ({ parts, others }: Record<"parts" | "others", readonly Part[] | undefined>) => {
-  const hasFailed = isError(parts);
-  return (
-    <div class={hasFailed ? "result failed" : "result"}>
-      <p class="who">{parts === undefined ? "no result" : hasFailed ? <b class="trouble">error</b> : "result"}</p>
-      {parts !== undefined && <Parts parts={parts} lines={linesBeforeFold.result} others={others} />}
-    </div>
-  );
 };
 
 interface Token {
