@@ -3,10 +3,9 @@ import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Dot, FileSummary, RewardBounds, RewardCount } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
-import { counted, formatCount, formatMeasure, formatRange } from "./format.ts";
 import { moveFocus } from "./navigation.tsx";
+import { counted, formatCount, formatMeasure, formatRange, useRewardStyle } from "./numbers.tsx";
 import { useFilter, usePage } from "./page-context.ts";
-import { useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
   name: string;

@@ -5,8 +5,8 @@ import { type Media, type Part, type Turn, toTurns } from "../../calls/conversat
 import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
-import { formatCount } from "./format.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
+import { formatCount } from "./numbers.tsx";
 import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 

@@ -6,13 +6,21 @@ import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { rowsPerPage } from "../query.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
-import { counted, formatCount, formatMeasure, formatTime } from "./format.ts";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar } from "./navigation.tsx";
+import {
+  counted,
+  formatAdvantage,
+  formatCount,
+  formatMeasure,
+  formatTime,
+  Moments,
+  Reward,
+  RewardStrip,
+} from "./numbers.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { formatAdvantage, Moments, Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

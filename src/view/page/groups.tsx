@@ -3,10 +3,18 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { GroupRow, GroupRows, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
-import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { useKeys } from "./navigation.tsx";
+import {
+  counted,
+  formatCount,
+  formatMeasure,
+  formatPercent,
+  formatRange,
+  Moments,
+  Reward,
+  RewardStrip,
+} from "./numbers.tsx";
 import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
-import { Moments, Reward, RewardStrip } from "./rewards.tsx";
 import { Facts, Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

@@ -1,6 +1,6 @@
 /** Shows problems of the input, like `rollcall check`. */
 import type { Finding } from "../answers.ts";
-import { counted, formatCount } from "./format.ts";
+import { counted, formatCount } from "./numbers.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { useAnswer } from "./use-answer.ts";
 

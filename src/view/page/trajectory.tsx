@@ -13,12 +13,11 @@ import {
   useTrajectory,
 } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
-import { formatMeasure } from "./format.ts";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useKeys, useListKeys } from "./navigation.tsx";
+import { formatAdvantage, formatMeasure, Reward } from "./numbers.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { formatAdvantage, Reward } from "./rewards.tsx";
 import { Facts } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

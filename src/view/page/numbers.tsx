@@ -1,7 +1,32 @@
-/** Displays rewards in a scale of colors and heights, from the lowest to the highest reward of the input. */
+/** Displays numbers. Rewards have a scale of colors and heights, from the lowest to the highest reward of the input. */
 import { relativePosition } from "../answer-queries.ts";
-import { formatMeasure } from "./format.ts";
+import type { Range } from "../query.ts";
 import { usePage } from "./page-context.ts";
+
+export const formatCount = (value: number) => value.toLocaleString("en");
+
+const withMinus = (digits: string) => digits.replace(/^-/, "−");
+
+export const formatMeasure = (value: number | boolean | null | undefined) => {
+  if (typeof value === "boolean") return String(value);
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size > 0 && (size >= 1e6 || size < 1e-3)) return withMinus(value.toExponential(2));
+  return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
+};
+
+/** Formats a bound with more digits than a measure, because a bound separates similar values. */
+const formatBound = (value: number) => withMinus(String(Number(value.toPrecision(6))));
+
+export const formatRange = ([from, to, below]: Range) =>
+  from === to ? formatBound(from) : `${formatBound(from)} to ${below ? "below " : ""}${formatBound(to)}`;
+
+export const formatPercent = (done: number, of: number) => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
+
+export const counted = (count: number, noun: string) =>
+  `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
+
+export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
 /** Styles a reward by its position in the scale, from 0 to 1. The style sheet derives color and height from it. */
 export const useRewardStyle = () => {
