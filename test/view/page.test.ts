@@ -388,12 +388,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await hash(page)).toBe(addressOf(order));
   });
 
-  it("shows the trajectories of a group from 300 pixels on, below the prompt", async () => {
+  it("shows the trajectories of a group from 330 pixels on, below the prompt", async () => {
     const prompt = `${"word ".repeat(30)}end`;
     const rewards = Array.from({ length: 12 }, (_, at) => at / 12);
     const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
     await page.locator(".column .entry").first().waitFor();
-    expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(300);
+    expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(330);
     await page.getByRole("heading", { name: `${prompt} 12 trajectories` }).waitFor();
   });
 
