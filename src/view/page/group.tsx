@@ -180,18 +180,14 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
-  const request = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    currentTarget.closest("section")?.focus();
-    setRequested(true);
-  };
   return (
-    <section class="column" aria-label={name} tabIndex={-1}>
+    <section class="column" aria-label={name}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
         <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (
-        <button type="button" aria-label={`show ${name}`} onClick={request}>
+        <button type="button" aria-label={`show ${name}`} onClick={() => setRequested(true)}>
           show
         </button>
       )}
