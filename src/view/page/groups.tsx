@@ -54,7 +54,11 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
+/** The rows of the last table that had rows. A table without rows has the same columns, so that nothing moves. */
+let lastRows: readonly GroupRow[] = [];
+
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
+  if (rows.length > 0) lastRows = rows;
   const sorting = (name: SortKey) => {
     // The first click sorts numbers in descending order.
     const descending = query.sort === name ? !query.descending : name !== "group";
@@ -76,8 +80,8 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     { ...sorting("spread"), cell: ({ spread }) => formatMeasure(spread) },
     { ...sorting("size"), cell: ({ size }) => formatCount(size) },
-    ...(rows.some((row) => row.key !== null) ? [key] : []),
-    ...(rows.some(({ logged }) => logged !== null) ? [split] : []),
+    ...(lastRows.some((row) => row.key !== null) ? [key] : []),
+    ...(lastRows.some(({ logged }) => logged !== null) ? [split] : []),
     { ...sorting("trainable"), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems"), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
   ];

@@ -74,7 +74,7 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** The last answers. A view that is opened again starts with them, even if the server has ended. */
+/** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
@@ -88,7 +88,7 @@ export const useAnswer = <Of extends Name>(
 ) => {
   const key = query && `${formatQuery(query)} ${edition}`;
   const last: Answer<Of> | undefined = lastAnswers[name];
-  const [answer, setAnswer] = useState(last);
+  const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key: string; error: string }>();
   useEffect(() => {
     if (query === undefined || key === undefined) return undefined;
