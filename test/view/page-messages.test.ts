@@ -349,7 +349,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, viewing: served } = await shown([fileOf("g.jsonl", line)]);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("button", { name: "show trajectory 2" }).click();
-    await page.getByRole("region", { name: "trajectory 2" }).locator(".entry").first().waitFor();
+    await page.getByRole("region", { name: "trajectory 2" }).getByText("ends here").waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator(".entry").first().waitFor();
     await typed(page, "j", "Enter");
