@@ -93,8 +93,9 @@ const App = () => {
 const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
   const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
   const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
+  // While numbers change, the text is not a status, because a screen reader would read out each change.
   return (
-    <span class="reading">
+    <span class="reading" {...(done === of && { role: "status" })}>
       {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}
       {writtenAt && `as of ${writtenAt} UTC`}
     </span>
