@@ -352,7 +352,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [addressOf({ group: 3 }), addressOf({ group: 3, trajectory: 1 })],
     ] as const) {
       await page.goto(`${served.url}/${view}`);
-      await page.locator(`main a[href="${link}"]`).first().focus();
+      const last = page.locator(`main a[href="${link}"]`).last();
+      await last.focus();
       await page.locator("section > .problem, .column .entry").last().waitFor();
       await page.evaluate("scrollTo(0, scrollY + 40)");
       const left = await place();

@@ -72,37 +72,47 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** The scroll positions of the page and the table, and the focused link. */
-const positions = new Map<string, { top: number; rowsTop: number; href: string }>();
+/** The scroll positions of the page and the table, and the focused link: the nth link to `href`. */
+type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
+
+const positions = new Map<string, ViewPosition>();
 let shownQuery = parseHash(location.hash);
 let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
 
 /** All pages of a table share one position. */
-const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
+const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
+const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
 // This listener is called first, when the page still shows the view that the reader leaves.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
-  positions.set(keyOf(shownQuery), { top: scrollY, rowsTop: document.querySelector(".rows")?.scrollTop ?? 0, href });
+  const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
+  const rowsTop = document.querySelector(".rows")?.scrollTop ?? 0;
+  positions.set(keyOf(shownQuery), { top: scrollY, rowsTop, href, nth });
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
+/** If the reader comes from a group, the link to this group in the table gets the focus. */
+const findPosition = (query: Query): ViewPosition | undefined => {
+  const position = positions.get(keyOf(query));
+  const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
+  if (position === undefined || !isFromGroup) return position;
+  return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
+};
+
 /** Restores the position of a view during drawing, until the reader moves. Returns a function that stops restoring. */
 export const restorePosition = (main: HTMLElement) => {
-  const { top, rowsTop, href } = positions.get(keyOf(shownQuery)) ?? { top: 0, rowsTop: 0, href: "" };
-  // In the table, the link to the group that the reader leaves gets the focus.
-  const isFromGroup = selectView(shownQuery) === "groups" && leftQuery.group !== undefined;
-  const target = CSS.escape(isFromGroup ? linkTo({ ...leftQuery, trajectory: undefined }) : href);
+  const { top, rowsTop, href, nth } = findPosition(shownQuery) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
   const observer = new ResizeObserver(() => move());
   const end = () => observer.disconnect();
   const move = () => {
-    const link = main.querySelector<HTMLElement>(`a[href="${target}"]`);
+    const link = linksTo(href)[nth];
     link?.focus();
     main.querySelector(".rows")?.scrollTo(0, rowsTop);
     link?.scrollIntoView({ block: "nearest" });
     scrollTo(0, top);
-    if (scrollY > top - 1 && (link || !target)) end();
+    if (scrollY > top - 1 && linksTo(href).length > nth) end();
   };
   for (const element of [main, ...main.querySelectorAll("tbody")]) observer.observe(element);
   move();
