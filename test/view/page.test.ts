@@ -230,7 +230,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(dots.filter(([name]) => !/ spread of 0$/.test(name)).every(([, fill]) => fill === "")).toBe(true);
   });
 
-  it("has one tab stop per chart, with arrow keys inside", async () => {
+  it("has one tab stop per chart, with arrow keys inside, and keeps the focus after removing a filter", async () => {
     const { page } = await shown([airline]);
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).waitFor();
     const focused = async () =>
@@ -254,6 +254,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await filter.focus();
     await typed(page, "Enter");
     await filter.waitFor({ state: "detached" });
+    expect(await focused()).toBe("filters");
   });
 
   it("searches from the keyboard, and keeps the search in the URL", async () => {

@@ -185,7 +185,7 @@ const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <
 const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   const { reward, mean, spread, file } = usePage().query;
   return (
-    <nav class="filters" aria-label="filters">
+    <nav class="filters" aria-label="filters" tabIndex={-1}>
       <Filter name="trainable" filter={{ trainable: true }} />
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="with problems" filter={{ rule: "any" }} />

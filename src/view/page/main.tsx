@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
 import type { PageState } from "../answers.ts";
-import { allGroups, parentQuery, selectView } from "../query.ts";
+import { allGroups, formatQuery, parentQuery, selectView } from "../query.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { restorePosition, useKeys } from "./navigation.tsx";
@@ -54,6 +54,10 @@ const App = () => {
     main.current?.focus({ preventScroll: true });
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
+  useLayoutEffect(() => {
+    // The link of a filter disappears with the filter, and the body then has the focus.
+    if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
+  }, [formatQuery(query)]);
   return (
     <>
       <header>
