@@ -337,7 +337,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("dl.metrics").innerText()).toMatch(/correct\s+true/);
   });
 
-  it("shows a trajectory on request, and unfolds all of a message with Enter", async () => {
+  it("keeps the focus after each button, and unfolds all of a message with Enter", async () => {
     const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
     const messages = [
       { role: "system", content: long },
@@ -346,10 +346,20 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const line = JSON.stringify({
       trajectories: [0, 1, 2, 3, 4, 5].map((reward) => ({ messages_and_choices: messages, reward })),
     });
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", line)]);
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", `${line}\n${line}\n${line}\n`)]);
+    const focused = async () =>
+      await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.name");
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page.getByRole("button", { name: "show trajectory 2" }).click();
-    await page.getByRole("region", { name: "trajectory 2" }).getByText("ends here").waitFor();
+    await page
+      .getByRole("button", { name: /^show trajectory/ })
+      .first()
+      .click();
+    expect(await focused()).toMatch(/^trajectory \d$/);
+    for (const group of [2, 3]) {
+      await page.locator("[name=after]").press("Enter");
+      await page.getByText(`group ${group} of 3`).waitFor();
+      await expect.poll(focused).toBe(group === 2 ? "after" : "group 3");
+    }
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator(".entry").first().waitFor();
     await typed(page, "j", "Enter");

@@ -180,14 +180,18 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
+  const request = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    currentTarget.closest("section")?.focus();
+    setRequested(true);
+  };
   return (
-    <section class="column" aria-label={name}>
+    <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
         <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (
-        <button type="button" aria-label={`show ${name}`} onClick={() => setRequested(true)}>
+        <button type="button" aria-label={`show ${name}`} onClick={request}>
           show
         </button>
       )}

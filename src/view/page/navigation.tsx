@@ -49,22 +49,29 @@ export const useListKeys = (list: RefObject<HTMLElement | null>, selector: strin
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
+/** This button gets the focus again in the next bar. */
+let pressedButton: string | undefined;
+
 /** Stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
-  const show = (query: Query | undefined) => () => query && replaceQuery(query);
+  const show = (query: Query | undefined, button?: string) => () => {
+    pressedButton = button;
+    if (query !== undefined) replaceQuery(query);
+  };
   useKeys({ p: show(before), n: show(after) });
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
+    bar.current?.querySelector<HTMLElement>(`[name="${pressedButton}"]`)?.focus({ preventScroll: true });
     document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
   }, []);
   return (
     <div class="position" ref={bar}>
       {children}
       <span class="steps">
-        <button type="button" disabled={before === undefined} onClick={show(before)}>
+        <button type="button" name="before" disabled={before === undefined} onClick={show(before, "before")}>
           ‹ previous <kbd>p</kbd>
         </button>
-        <button type="button" disabled={after === undefined} onClick={show(after)}>
+        <button type="button" name="after" disabled={after === undefined} onClick={show(after, "after")}>
           next › <kbd>n</kbd>
         </button>
       </span>
