@@ -73,14 +73,25 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
   });
 
-  it("moves the focus from a search to the table by Escape", async () => {
-    const { page } = await shown([airline]);
+  it("moves the focus to the JSON and back to the message by r, and from a search to the table by Escape", async () => {
+    const { page, viewing: served } = await shown([airline]);
     const focused = async () =>
       await page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.className");
     await typed(page, "/");
     expect(await focused()).toBe("search text");
     await typed(page, "Escape");
     expect(await focused()).toBe("rows");
+    await typed(page, "/");
+    expect(await focused()).toBe("search text");
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    await page.locator(".talk .entry").first().waitFor();
+    await typed(page, "j", "j", "j");
+    const message = await focused();
+    expect(message).toMatch(/^message \d/);
+    await typed(page, "r");
+    await expect.poll(focused).toBe("raw JSON");
+    await typed(page, "r");
+    await expect.poll(focused).toBe(message);
   });
 
   it("shows JSON with its own digits, order and repeated keys", async () => {

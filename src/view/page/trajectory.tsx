@@ -1,5 +1,5 @@
 /** A trajectory: conversation or JSON, outline, metrics and problems. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail } from "../answers.ts";
@@ -49,14 +49,25 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const [isRaw, setRaw] = useState(false);
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
-  const toggleRaw = () => setRaw(!isRaw);
+  const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
+  /** The message that had the focus before the JSON was shown. */
+  const focusedMessage = useRef(-1);
+  const toggleRaw = () => {
+    if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
+    setRaw(!isRaw);
+  };
   useListKeys(talk, ".entry");
   useKeys({ r: toggleRaw });
   const show = (position: number) => {
-    const entry = talk.current?.querySelectorAll<HTMLElement>(".entry")[position];
+    const entry = findEntries()[position];
     entry?.focus({ preventScroll: true });
     entry?.scrollIntoView();
   };
+  useLayoutEffect(() => {
+    // If the message or JSON that disappeared had the focus, the body now has the focus.
+    if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
+    if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
+  }, [isRaw]);
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
@@ -96,7 +107,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
-            <section aria-label="raw JSON">
+            <section aria-label="raw JSON" tabIndex={-1}>
               <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>
           ) : (
