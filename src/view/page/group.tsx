@@ -174,6 +174,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const name = isReadable ? `trajectory ${at + 1}` : "the line";
   const link = useLink();
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
+  const { isMarkdownOn } = usePage();
   const [isRequested, setRequested] = useState(isShown);
   const { value, error, parsed } = useMember(isRequested ? member : undefined);
   const others = useMember(isRequested ? other : undefined).parsed;
@@ -200,7 +201,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
       {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
       {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
       {turns && common < messages && other && (
-        <p class="parts">
+        <p class="parts" style={{ visibility: compared && !isMarkdownOn ? "visible" : "hidden" }}>
           <ins>marked</ins> words differ from trajectory {other.at + 1}
         </p>
       )}
