@@ -36,7 +36,7 @@ export const Trajectory = () => {
 
 const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string }) => {
   const { group, prompt, members } = detail;
-  const { query } = usePage();
+  const { query, isMarkdownOn } = usePage();
   const link = useLink();
   const at = (query.trajectory ?? 1) - 1;
   const member = members[at];
@@ -103,7 +103,9 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
               raw JSON <kbd>r</kbd>
             </button>
             <CopyButton text={json} name="the JSON" />
-            {turns.some((turn) => tokensOf(turn).length > 0) && <span class="quiet">tinted: unlikely tokens</span>}
+            {!isMarkdownOn && turns.some((turn) => tokensOf(turn).length > 0) && (
+              <span class="quiet">tinted: unlikely tokens</span>
+            )}
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
