@@ -209,7 +209,13 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
-  const search = () => value !== sought && replaceQuery({ ...query, page: 1, [name]: value || undefined });
+  const search = () => {
+    const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
+    field.current?.setCustomValidity(value.length > maxSearchLength ? refusal : "");
+    if (value !== sought && field.current?.reportValidity()) {
+      replaceQuery({ ...query, page: 1, [name]: value || undefined });
+    }
+  };
   useEffect(() => {
     if (name === "where") return undefined;
     const timer = setTimeout(search, searchDelayMs);
@@ -221,10 +227,9 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
     event.preventDefault();
     search();
   };
-  const attributes = { placeholder: label, maxLength: maxSearchLength, value, onInput };
   return (
-    <form onSubmit={onSubmit}>
-      <input ref={field} type="search" aria-label={label} {...attributes} />
+    <form noValidate onSubmit={onSubmit}>
+      <input ref={field} type="search" aria-label={label} placeholder={label} value={value} onInput={onInput} />
       {name === "where" && value !== sought && <span>press Enter</span>}
     </form>
   );
