@@ -13,15 +13,16 @@ const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answe
     const found = rows.filter(({ group }) => findMatch(readGroup(group).trajectories, text) !== null);
     return new Set(found.map(({ group }) => group));
   };
-  let last = { text: "", groups: new Set(rows.map(({ group }) => group)) };
+  let last: { text: string; groups: ReadonlySet<number> } | undefined;
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
     charts: () => charts,
-    async search({ text = "" }) {
-      if (text !== last.text) last = { text, groups: search(text) };
+    async search({ text }) {
+      if (text === undefined) return { has: () => true, searched: null };
+      if (text !== last?.text) last = { text, groups: search(text) };
       const { groups } = last;
       return { has: (group) => groups.has(group), searched: { share: 1 } };
     },
