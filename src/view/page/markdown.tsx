@@ -26,13 +26,16 @@ export const MarkedText = ({ text }: { text: string }) => {
 const fence = /^ {0,3}(?:```|~~~).*\n*/m;
 
 /** A block ends at a blank line, after a heading, and before a heading or an item of a list. */
-const blockEnd = /\n\s*\n|(?<=^#{1,6} .*)\n|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) )/m;
+const blockEnd = /\n\s*\n|\n(?<=^#{1,6} .*\n)|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) )/m;
 
-export const Markdown = ({ text }: { text: string }) => (
-  <div class="markdown">
-    {text.split(fence).map((part, at) => (at % 2 === 0 ? part.split(blockEnd).map(renderBlock) : renderCode(part)))}
-  </div>
-);
+export const Markdown = ({ text }: { text: string }) => {
+  const parts = text.replaceAll("\r\n", "\n").split(fence);
+  return (
+    <div class="markdown">
+      {parts.map((part, at) => (at % 2 === 0 ? part.split(blockEnd).map(renderBlock) : renderCode(part)))}
+    </div>
+  );
+};
 
 const renderCode = (text: string) => (
   <pre>
