@@ -73,6 +73,7 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
 
 /** In a chart with more bars or dots, the labels would overlap. */
 const maxLabels = 8;
+const maxCountCharacters = 40;
 
 export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
   const { scale } = usePage();
@@ -80,6 +81,7 @@ export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
   const highest = Math.max(1, ...bars.map(({ count }) => count));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
+  const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
   const isLabeled = bars.length <= maxLabels;
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
@@ -99,15 +101,15 @@ export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
           <FilterLink key={at} name={name} filter={{ reward: range }}>
             <rect fill="transparent" x={`${at * slotWidth}%`} width={`${slotWidth}%`} height="100%" />
             <rect class="bar" style={styleOf(middleOf(range))} x={x} y={y} width={`${width}%`} height={`${height}%`} />
+            {isCounted && (
+              <text x={`${middle}%`} y={`${98 - height}%`}>
+                {formatCount(count)}
+              </text>
+            )}
             {isLabeled && (
-              <>
-                <text x={`${middle}%`} y={`${98 - height}%`}>
-                  {formatCount(count)}
-                </text>
-                <text x={`${middle}%`} y="100%" dy="1.3em">
-                  {formatRange(range)}
-                </text>
-              </>
+              <text x={`${middle}%`} y="100%" dy="1.3em">
+                {formatRange(range)}
+              </text>
             )}
           </FilterLink>
         );
