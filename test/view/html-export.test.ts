@@ -176,6 +176,17 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     expect(await page.locator(".problem li").count()).toBe(10);
   });
 
+  it("shows all groups after a search is removed, also those without trajectories", async () => {
+    const lines = [groupLine([0, 1], { prompt: "Newark" }), '{"trajectories": []}'];
+    const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
+    const count = async () => await page.locator(".count").innerText();
+    await expect.poll(count).toBe("2 of 2 groups");
+    await page.getByRole("searchbox", { name: "search text" }).fill("Newark");
+    await expect.poll(count).toBe("1 of 2 groups");
+    await page.getByRole("searchbox", { name: "search text" }).fill("");
+    await expect.poll(count).toBe("2 of 2 groups");
+  });
+
   it("counts omitted trajectories and groups, and reports a missing group", async () => {
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
     const { file } = await writtenPage([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
