@@ -13,14 +13,12 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
 
 /** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */
 export const invalidSetting = (
-  invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation } & {
-    [Name in "suggestion" | "profile"]?: string | undefined;
-  },
+  invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
 ): Failure => {
-  const { setting, value, wanted, suggestion, where, profile } = invalid;
+  const { setting, value, wanted, where, profile } = invalid;
   const from = formatWhere(where, profile);
   const message = `invalid ${setting} "${value}"${from === "" ? "" : ` (${from})`}: expected ${wanted}`;
-  return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
+  return new Failure("usage", "setting-invalid", message, { where });
 };
 
 const importHint = "give a file that `rollcall config export` wrote, or - for standard input";

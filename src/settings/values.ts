@@ -1,11 +1,10 @@
 /** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-type Rejected = Readonly<{ wanted: string; suggestion: string | undefined }>;
+type Rejected = Readonly<{ wanted: string }>;
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
-const reject = (wanted: string, suggestion?: string): Rejected => ({ wanted, suggestion });
+const reject = (wanted: string): Rejected => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
@@ -18,8 +17,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 export const parseDuration = (text: string, minMs = 0): number | Rejected => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
-  const wanted = "a duration such as 500ms, 30s, 2m or 1h";
-  if (Number.isNaN(ms)) return /^[\d.]+$/.test(text) ? reject(`${wanted}, with its unit`, `${text}s`) : reject(wanted);
+  if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
   if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
@@ -38,24 +36,12 @@ const parseSize = (text: string): number | Rejected => {
 
 const parseUrl = (text: string): string | Rejected => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
-  if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://", addScheme(text));
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return reject("a URL such as https://api.example.com");
-  const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  // Text before an @ may be a password.
-  const suggestion = plain.includes("@") ? undefined : plain;
-  if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return reject("a URL without a user or a password", suggestion);
-  }
-  return /[?#]/.test(text) ? reject("a URL without a query or a fragment", suggestion) : plain;
-};
-
-const addScheme = (text: string): string | undefined => {
-  if (text.includes("@")) return undefined;
-  const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
-  const plain = `http://${rest}`;
-  const url = parseUrl(URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`);
-  return isRejected(url) ? undefined : url;
+  if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://");
+  if (!URL.canParse(text)) return reject("a URL such as https://api.example.com");
+  if (/^[a-z]+:\/+[^/?#]*@/i.test(text)) return reject("a URL without a user or a password");
+  if (/[?#]/.test(text)) return reject("a URL without a query or a fragment");
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, "");
 };
 
 /** Removes the parts of a URL that can be secret: user, password, query and fragment. */
