@@ -74,7 +74,8 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    const failure = failures.credentialWrongOrigin(adviseLogin(layers, use, origin, boundOrigin), boundOrigin);
+    const login = adviseLogin(layers, use, origin, false);
+    const failure = failures.credentialWrongOrigin({ use, profile, boundOrigin, origin, login });
     return { state: "elsewhere", from, failure };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
@@ -95,7 +96,9 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
       return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: failures.credentialMissing(adviseLogin(layers, use, origin)) };
+    if (found !== undefined) return found;
+    const login = adviseLogin(layers, use, origin, true);
+    return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
@@ -116,31 +119,19 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   return { credential, credentialSource: find };
 };
 
-/** @param boundOrigin the origin of the saved key */
-const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOrigin?: string) => {
+/** Returns the command that saves a key for an origin. @param isFirst true if no key is saved for the use */
+const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst: boolean) => {
   const { profile } = layers;
   const setting = urlSettingName(useTargets[use].host);
   const { name, source } = findUrlSource(layers, setting);
-  const isTyped = source === "command line";
-  const variable = toVariableName(name);
-  const flags = { ...layers.flags, [name]: undefined };
-  const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
-  const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-  const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-  // If the saved key applies without the URL's option or variable, the advice is a login for a new profile.
-  // A new profile lacks the URLs of this profile.
-  const urls = urlSettingNames
-    .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
-    .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
+  if (isFirst && source !== "command line") return failures.loginCommand(profile);
+  const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
   // A login without --for would save the key for the other origins, too.
-  const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
-  const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
-  const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
-  const firstLogin = isTyped ? login : failures.loginCommand(profile);
-  return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
+  const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
+  if (source === "profile") return failures.loginCommand(profile, only);
+  // In this profile, the login would replace the saved key.
+  return failures.loginCommand(isFirst ? profile : "<name>", only, `${toOptionName(name)} ${readValue(layers, setting)}`);
 };
-
-const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {

@@ -103,17 +103,8 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-interface LoginAdvice {
-  use: CredentialUse;
-  origin: string;
-  profile: string;
-  /** The step that returns to the origin of the saved key. If set, `login` saves the new key in another profile. */
-  returnStep: string | undefined;
-  /** The command that saves a key for the origin, with an option for the URL if the profile lacks the URL. */
-  login: string;
-  /** The login command if no key is saved for the use. */
-  firstLogin: string;
-}
+/** `login` is the command that saves a key for the origin. */
+type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
   log: "`rollcall log`",
@@ -121,19 +112,16 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, firstLogin }: LoginAdvice): Failure => {
+export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice): Failure => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
-  return new Failure("auth", "credential-missing", message, { hint: `run \`${firstLogin}\`, or set ROLLCALL_API_KEY` });
+  return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string): Failure => {
-  const { use, origin, profile, returnStep, login } = advice;
+type WrongOrigin = LoginAdvice & { readonly boundOrigin: string };
+
+export const credentialWrongOrigin = ({ use, origin, profile, login, boundOrigin }: WrongOrigin): Failure => {
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
-  const hint =
-    returnStep === undefined
-      ? `save a key for ${origin}: \`${login}\``
-      : `${returnStep} to use ${boundOrigin}, or save a key for ${origin} in another profile: \`${login}\``;
-  return new Failure("auth", "credential-wrong-origin", message, { hint });
+  return new Failure("auth", "credential-wrong-origin", message, { hint: `save a key for ${origin}: \`${login}\`` });
 };
 
 export const loginKeyMissing = (why: "no-terminal" | "empty"): Failure => {
