@@ -66,9 +66,7 @@ export const unknownProfile = (profile: string, { known, where, hint, create }: 
 export const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
-  control: "it contains control characters",
-  "white-space": "it contains white space",
-  "not-ascii": "it contains characters that headers cannot contain",
+  characters: "it contains white space or characters that headers cannot contain",
   long: "it is longer than 64 KiB",
   url: "it is a URL",
   command: "it is a command or an assignment",
@@ -77,7 +75,7 @@ export const secretFaults = {
 export type SecretFault = keyof typeof secretFaults;
 
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
-  const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
+  const mayBePassword = fault === "characters";
   const hint = mayBePassword
     ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
     : "give only the key, on one line";
