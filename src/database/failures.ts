@@ -82,9 +82,9 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-type InvalidUrl = { path: string | undefined; title: string; wanted: string; fault?: string };
+type InvalidUrl = { path?: string; title: string; wanted: string; fault?: string };
 
-/** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
+/** @param wanted the valid form of the URL */
 export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
   const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;
   const hint = `use ${wanted}. Set the password in ${password}`;

@@ -4,11 +4,11 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { checkFileMode, readRegularFile, requireSafeOwnership } from "../files.ts";
+import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
-import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
+import { folderUnknown } from "./failures.ts";
 import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
@@ -133,29 +133,23 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Returns undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
     hide(PGPASSWORD);
-    const text = typed?.trim() ?? (await readText(variable));
+    const readText = async () => (await readVariable(variable))?.text.trim();
+    const text = typed?.trim() ?? (await readText());
     if (text === undefined || !urlPattern.test(text)) return undefined;
     const parsed = parseDatabaseUrl(text);
     if (parsed === undefined) {
-      // Any part of an invalid URL may be a password.
-      const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-      const facts = { path: scheme && `${scheme}//…`, title };
-      if (/^postgres(?:ql)?:\/\/[^@?#]*$/i.test(text)) {
-        const fault = `the URL of ${title} has no user`;
-        throw invalidDatabaseUrl({ ...facts, fault, wanted: "a URL with a user: postgres://user@host/database" });
-      }
       const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
-      throw invalidDatabaseUrl({ ...facts, wanted });
+      // Any part of an invalid URL may be a password.
+      throw invalidDatabaseUrl({ title, wanted });
     }
     const path = parsed.url.href;
     // Only the environment's URL may contain a password. The password also applies to the same typed URL.
-    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
+    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
       hide(encodeURIComponent(secret));
@@ -164,18 +158,12 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
     }
-    const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
-    const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);
-    const password = knownPassword || (inFile?.isPrivate ? inFile.password : undefined);
+    const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
+    const password = known || findInPasswordFile(sources, parsed.url);
     hide(password ?? "");
-    if (password !== undefined) return { path, password };
-    const line = readValue(layers, "credential_command");
-    if (line !== undefined) {
-      return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
-    }
-    if (inFile === undefined) return { path };
-    const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-    return { path, passwordCommand: async () => await Promise.reject(failure) };
+    const line = password === undefined ? readValue(layers, "credential_command") : undefined;
+    if (line === undefined) return { path, password };
+    return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
   };
   const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
     (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
@@ -202,21 +190,21 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
   return { url, secret };
 };
 
-/** PostgreSQL's programs ignore a password file that others can read. */
-const findInPasswordFile = ({ env }: Host, url: URL) => {
+/** Ignores a file that others can read, as PostgreSQL's programs do. */
+const findInPasswordFile = ({ host: { env }, screen }: SettingsSources, url: URL): string | undefined => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
-  try {
-    for (const line of readRegularFile(file).toString("utf8").split(/\r?\n/)) {
-      const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
-      const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
-      const password = fields[wanted.length];
-      const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
-      if (isMatch && !line.startsWith("#") && password !== undefined) {
-        return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
-      }
-    }
-  } catch {}
+  const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
+  for (const line of lines.filter((each) => !each.startsWith("#"))) {
+    const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
+    const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
+    const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
+    if (!isMatch || fields[wanted.length] === undefined) continue;
+    const looseMode = checkFileMode(file, "600");
+    if (looseMode === undefined) return fields[wanted.length];
+    screen.warn(looseMode);
+    return undefined;
+  }
   return undefined;
 };
