@@ -75,7 +75,7 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 
 /** Asks for a URL if no URL is set, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
-  const { host, screen } = sources;
+  const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
     throw contradiction("--username", `--for ${only}`, "only calls need a user name");
   }
@@ -138,15 +138,9 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-      const saved = readSaved(host, "settings").profiles.get(profile);
-      const isKnown = profile === defaultProfile || saved !== undefined;
+      const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
-      for (const name of given) {
-        const show = (value: unknown) => values.redactSetting(name, String(value));
-        const [from, to] = [show(saved?.[name] ?? flags[name]), show(flags[name])];
-        if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
-      }
       const logins = findLogins().map(({ use, origin }): [string, JsonObject] => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });
