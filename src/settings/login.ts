@@ -161,8 +161,7 @@ const promptForSetting = async (host: Host, name: values.SettingName, { key, isR
     const parsed = parse(answer, { windows: host.platform === "win32" });
     if (!values.isRejected(parsed) && answer !== key) return answer;
     const why = values.isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
-    const reply = `${why}${key === undefined ? " (rollcall asks for the key later)" : ""}\n`;
-    host.stderr.write(foldPrompt(reply, host.terminal.columns));
+    host.stderr.write(foldPrompt(`${why}\n`, host.terminal.columns));
   }
 };
 
