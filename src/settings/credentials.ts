@@ -1,6 +1,6 @@
 /** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
-import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
@@ -17,7 +17,7 @@ export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
   calls: { host: "base", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
-} as const satisfies Record<CredentialUse, { host: EndpointHost; variables: readonly string[] }>;
+} as const;
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
@@ -44,33 +44,34 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const commandVariable = toVariableName("credential_command");
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
     if (use !== "calls") return undefined;
-    const fromEnvironment = host.env.ROLLCALL_USERNAME || undefined;
-    const name = (isProfileNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
-    return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
+    const { ROLLCALL_USERNAME: variable } = host.env;
+    const [first, second] = isProfileNamed ? [saved, variable] : [variable, saved];
+    const name = first || second || "api";
+    return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
-      const secret = await readVariable(variable);
-      if (secret === undefined) continue;
-      hide(secret.text);
-      checkSecret(secret, [use]);
-      return { state: "ready", from: secret.from, username, secret: () => secret.text };
+      const found = await readVariable(variable);
+      if (found === undefined) continue;
+      hide(found.text);
+      checkSecret(found, [use]);
+      return { state: "ready", from: found.from, username, secret: () => found.text };
     }
     return undefined;
   };
   const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const { profiles, where } = readSaved(host, "credentials", screen.warn);
-    const login = profiles.get(profile)?.[use];
-    if (login === undefined) return undefined;
-    if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
+    const saved = profiles.get(profile)?.[use];
+    if (saved === undefined) return undefined;
+    if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
       const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
       const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
       throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
     }
-    const { key, origin: boundOrigin } = login;
+    const { key, origin: boundOrigin } = saved;
     const from = `login of the profile ${profile}`;
-    const username = findUsername(use, typeof login.username === "string" ? login.username : undefined);
+    const username = findUsername(use, typeof saved.username === "string" ? saved.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
@@ -78,22 +79,23 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const failure = failures.credentialWrongOrigin({ use, profile, boundOrigin, origin, login });
     return { state: "elsewhere", from, failure };
   };
-  const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
+  const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
+  const findInCommand = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const line = readValue(layers, "credential_command");
-    const isOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
-    if (line === undefined || (onlyOfProfile && !isOfProfile)) return undefined;
-    const from = isOfProfile ? `credential_command of the profile ${profile}` : commandVariable;
+    if (line === undefined) return undefined;
+    const owner = isCommandOfProfile
+      ? { from: `credential_command of the profile ${profile}`, profile }
+      : { from: commandVariable };
     const secret = () => runCredentialCommand(line, { host, hide, use, origin });
-    return { state: "command", from, profile: isOfProfile ? profile : undefined, username: findUsername(use), secret };
+    return { state: "command", ...owner, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
-    // The credential or command of a named profile overrides the environment.
-    const ofProfile = isProfileNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
-    if (ofProfile !== undefined) {
+    if (isProfileNamed) {
+      const ofProfile = findInLogin(use, origin) ?? (isCommandOfProfile ? findInCommand(use, origin) : undefined);
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (unused.length > 0)
+      if (ofProfile !== undefined && unused.length > 0)
         notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      return ofProfile;
+      if (ofProfile !== undefined) return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
     if (found !== undefined) return found;
@@ -102,16 +104,16 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
+  const resolve = async (use: CredentialUse, origin: string): Promise<Credential> => {
+    const { secret, from = "", profile, username, failure } = await find(use, origin);
+    if (secret === undefined) throw failure;
+    return { secret: await secret(), from, profile, username };
+  };
   /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
-    const resolve = async (): Promise<Credential> => {
-      const { secret, from = "", profile, username, failure } = await find(use, origin);
-      if (secret === undefined) throw failure;
-      return { secret: await secret(), from, profile, username };
-    };
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
-    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve();
+    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve(use, origin);
     if (isRerun) rerunIds.add(id);
     resolved.set(id, resolving);
     return await resolving;
@@ -149,8 +151,8 @@ export type VariableReader = ReturnType<typeof openVariables>;
 
 /** Returns a function that reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
-  const secrets = new Map<string, Promise<Secret | undefined>>();
-  return async (variable: string): Promise<Secret | undefined> => {
+  const secrets = new Map<string, ReturnType<typeof readVariable>>();
+  return async (variable: string) => {
     const reading = secrets.get(variable) ?? readVariable(variable, host);
     secrets.set(variable, reading);
     return await reading;
@@ -196,14 +198,13 @@ const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
   host: Host;
-  hide: SettingsSources["screen"]["hideSecret"];
+  hide: (secret: string) => void;
   use: CredentialUse | "ledger" | "store";
   origin: string;
 }>;
 
 /** Runs a `credential_command` without a shell. Returns the first line of its output, and never shows the output. */
-export const runCredentialCommand = async (line: string, target: CommandTarget): Promise<string> => {
-  const { host, hide, use, origin } = target;
+export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
@@ -221,7 +222,7 @@ export const runCredentialCommand = async (line: string, target: CommandTarget):
   });
   try {
     const problem = await new Promise<string | undefined>((resolve) => {
-      const end = (status: number | null, signal: string | null): void => {
+      const end = (status: number | null, signal: string | null) => {
         const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
         resolve(status === 0 ? undefined : fault);
       };
@@ -239,8 +240,8 @@ export const runCredentialCommand = async (line: string, target: CommandTarget):
     hide(key);
     const fault = findSecretFault(key, [use]);
     if (problem === undefined && fault === undefined) return key;
-    const why = failures.secretFaults[fault ?? "empty"];
-    throw failures.credentialCommandFailed(program, problem ?? `its output is not a key, because ${why}`);
+    const why = `its output is not a key, because ${failures.secretFaults[fault ?? "empty"]}`;
+    throw failures.credentialCommandFailed(program, problem ?? why);
   } finally {
     ended.abort();
     child.stdout.destroy();

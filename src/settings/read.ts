@@ -5,7 +5,7 @@ import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
-import { decodePercent, type Host } from "../host.ts";
+import { decodePercent } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown } from "./failures.ts";
