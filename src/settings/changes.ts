@@ -55,27 +55,20 @@ const toProblem = (failure: Failure, severity: Problem["severity"], otherAdvice:
 const findUnknownNames = ({ saved }: lookup.Layers): readonly string[] =>
   Object.keys(saved).filter((name) => !values.isSettingName(name));
 
-const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
-
-const normalizeName = (typed: string): string =>
-  typed
-    .toLowerCase()
-    .replace(/^rollcall[_-]/, "")
-    .replaceAll("-", "_");
+const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
 const unknownName = (name: string): Failure => {
-  if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
+  if (secretName.test(name)) {
     const hint = "save a key with `rollcall auth login`";
     return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
-  const near = findNearest(normalizeName(name), values.settingNames);
+  const near = findNearest(name, values.settingNames);
   const details = didYouMean(near, "list the settings with `rollcall config list`");
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
 const parseSettingName = (typed: string): values.SettingName => {
-  const name = [typed, normalizeName(typed)].find(values.isSettingName);
-  if (name !== undefined) return name;
+  if (values.isSettingName(typed)) return typed;
   throw unknownName(typed);
 };
 
