@@ -127,8 +127,7 @@ const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined
     (name) => Object.hasOwn(added, name) && lookup.resolveSetting(after, name)?.source === "environment",
   );
   const names = Object.keys(added);
-  const isLogUrlSeparate = "base_url" in added && !("log_base_url" in added) && Boolean(layers.saved.log_base_url);
-  return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName), isLogUrlSeparate };
+  return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName) };
 };
 
 const createRemoval =
