@@ -80,7 +80,7 @@ export const openDownloads = (options: DownloadOptions) => {
   };
 
   return {
-    close: (): void => void connections?.then((opened) => opened.close()),
+    close: () => void connections?.then((opened) => opened.close()),
     /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
     async get(url: URL, headers: Headers): Promise<DownloadReply> {
       const budget = openRetryBudget(options);
@@ -115,7 +115,7 @@ export const openDownloads = (options: DownloadOptions) => {
 const readAheadBytes = 2 ** 18;
 
 /** Removes the query, which can contain secrets. */
-const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
+const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 /** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (

@@ -84,7 +84,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       "Proxy-Authorization": proxy?.authorization,
       "Content-Length": streamed && String(streamed.length),
     });
-    const onLast = (): void => {
+    const onLast = () => {
       isBodySent = true;
     };
     const onError = (cause: unknown) => end(new TransportError("BODY_FAILED", { cause }));
@@ -137,7 +137,7 @@ export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody 
   body !== undefined && !(body instanceof Uint8Array);
 
 /** A proxy forwards a request if neither side uses TLS. Otherwise, the proxy opens a tunnel. */
-export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
+export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Between two pieces of a body, undici reads a reply that has arrived. */
@@ -174,7 +174,7 @@ async function* yieldBody(
 }
 
 /** undici reports a closed socket two turns of the event loop after the system does. */
-const waitForSocketEvents = (): Promise<void> =>
+const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {
@@ -222,7 +222,7 @@ export const toTransportError = (thrown: unknown): TransportError => {
   return new TransportError(toErrorCode(thrown), { cause: thrown });
 };
 
-const toErrorCode = (thrown: unknown): string => {
+const toErrorCode = (thrown: unknown) => {
   // The errors of undici's parser have no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
@@ -238,5 +238,5 @@ export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
 /** If the host is unknown or refuses connections, `waitsForHost` decides. */
-export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
+export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

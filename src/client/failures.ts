@@ -7,27 +7,27 @@ import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exc
 import type { RequestTarget } from "./request.ts";
 import type { TryResult } from "./send.ts";
 
-export const invalidProxy = (variable: string): Failure =>
+export const invalidProxy = (variable: string) =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
     hint: `set ${variable} to http://host:port or https://host:port`,
   });
 
-export const invalidPathParameter = (parameter: string, value: string): Failure =>
+export const invalidPathParameter = (parameter: string, value: string) =>
   new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
 
-export const invalidHeader = (name: string): Failure => {
+export const invalidHeader = (name: string) => {
   const why = "it contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
     hint: "use only ASCII characters, without line ends",
   });
 };
 
-export const credentialOverHttp = (origin: string): Failure =>
+export const credentialOverHttp = (origin: string) =>
   new Failure("usage", "credential-over-http", `${origin} is plain http, and rollcall sends keys only over https`, {
     hint: "use https://, or pass --insecure-http to send the key anyway",
   });
 
-export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
+export const hostAndPort = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
@@ -38,21 +38,21 @@ const urlSettings = {
   log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };
 
-const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
+const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : `${host}_base_url`);
 
 const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string): FailureDetails => ({
   where: { setting: urlSettingName(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });
 
-const formatSaid = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
-const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-const formatAttempt = (tries: number): string => (tries > 1 ? ` on attempt ${tries}` : "");
+const formatSaid = (message: string | undefined) => (message === undefined ? "" : `: ${message}`);
+const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "");
 
 /** True if a later attempt can succeed (guarantees.md). */
-export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
-export const toReplyFailure = (request: RequestContext, reply: TryResult): Failure => {
+export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const { status, error = new TransportError("CUT") } = reply;
   if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
   const details = toDetails(request, status);
@@ -69,7 +69,7 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult): Failu
   return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
 };
 
-const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }): Failure => {
+const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }) => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
@@ -109,7 +109,7 @@ const credentialRefused = (
   { project, endpoint }: RequestTarget,
   credential: Credential | undefined,
   details: FailureDetails,
-): Failure => {
+) => {
   const statusText = `(${details.http?.status})${formatSaid(details.http?.said)}`;
   if (credential === undefined) {
     const text = `the service asks for a key, but rollcall sends this request without one ${statusText}`;
@@ -135,11 +135,11 @@ const credentialRefused = (
   return new Failure("auth", "credential-refused", text, { ...details, hint });
 };
 
-const proxyHint = (variable: string): string =>
+const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
 /** @param encoding the compression of the request, if the service does not accept it */
-export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
+export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
@@ -156,7 +156,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
 };
 
 /** A proxy answers 407 if it requires its own credential. */
-const refusalHint = (status: number, message: string | undefined): string => {
+const refusalHint = (status: number, message: string | undefined) => {
   if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined
     ? "run the command with --debug, and show the headers to the operator of the service"
@@ -166,7 +166,7 @@ const refusalHint = (status: number, message: string | undefined): string => {
 export const invalidReply = (
   request: RequestTarget,
   { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
-): Failure => {
+) => {
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
@@ -238,7 +238,7 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   return new Failure("unavailable", "connection-failed", text, failureDetails);
 };
 
-const describeError = ({ code, status }: ConnectionError, silenceMs: number): string => {
+const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
   if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;

@@ -22,7 +22,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   return { endpoint, route: findRoute(to, host.env), path, url, project: project?.value, toUrlChange };
 };
 
-const buildPath = (path: string, parameters: unknown): string => {
+const buildPath = (path: string, parameters: unknown) => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
     // Even percent-encoded, `.` and `..` are steps in a path. A lone surrogate cannot be encoded.
@@ -53,7 +53,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
 };
 
 /** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
-const isWithoutProxy = (to: URL, list: string): boolean =>
+const isWithoutProxy = (to: URL, list: string) =>
   list.split(/[\s,]+/).some((entry) => {
     if (entry === "*") return true;
     const [, bracketed, plain, ownPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
@@ -86,13 +86,13 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects the value. */
-const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
+const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
   return /[\r\n]/.test(pair) ? pair : `Basic ${Buffer.from(pair).toString("base64")}`;
 };
 
-const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Returns undefined if the request needs no credential, or if no credential other than `refused` exists. */
 export const findCredential = async (

@@ -23,7 +23,7 @@ const maxLogReplyBytes = 64 * 1024 * 1024;
 /** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
-  return (reason: string, retry: Retry): void => {
+  return (reason: string, retry: Retry) => {
     // Requests in parallel fail for the same reason, which is announced once.
     const key = `${retry.attempt} ${reason}`;
     if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;

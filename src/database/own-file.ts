@@ -38,14 +38,14 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unkn
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 
-export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
+export const isBusy = (thrown: unknown) => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-export const requireOwnFile = (path: string): void => {
+export const requireOwnFile = (path: string) => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
 /** Creates a private file and its folder, because SQLite would use the umask. @throws Failure `storage` */
-export const createFile = (about: failures.TitledFile): void => {
+export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -76,9 +76,9 @@ export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
-  const isHeld = (): boolean => identity !== undefined && readFileIdentity(path) === identity;
+  const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
-  const release = (): void => {
+  const release = () => {
     if (!connection.open) return;
     // Deletes the file before another process can lock it. If that fails, the next run can lock the remaining file.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));

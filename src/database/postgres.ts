@@ -26,7 +26,7 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema): Promise<boolean> => {
+const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema) => {
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
@@ -41,7 +41,7 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
 const tablesLock = 1919114311;
 
 /** Another process may have made the tables since `hasTables`. */
-const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
+const makeTables = async (database: Database, schema: DatabaseSchema) => {
   const { version, tables } = schema.postgres;
   const sql = `
     DO $$ BEGIN
@@ -179,7 +179,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
         return await pool.connect();
       }
     },
-    close: async (): Promise<void> => {
+    close: async () => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
       // Sockets that do not end in one turn of the event loop are destroyed.
@@ -189,7 +189,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   };
 };
 
-const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
+const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
 /** Parses a URL that settings/read.ts has checked. */
 const parseUrl = (text: string): pg.PoolConfig => {

@@ -7,11 +7,11 @@ import { parseJson } from "../json/walk.ts";
 /** Equal groups in different scopes are logged separately (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
-export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
+export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
 /** `generation` differs in each run that has `--resend-logged` or no ledger. */
-export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
+export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
 /** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
@@ -22,13 +22,13 @@ export const ledgerStates = [
 
 export type EntryState = (typeof ledgerStates)[number];
 
-export const formatState = (state: EntryState): string =>
+export const formatState = (state: EntryState) =>
   state === "released" ? "to resend" : state.replace("_", " ");
 
-export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
+export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
 /** Only the run that sends a `trying` request can know the outcome. */
-export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
+export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
 export interface EntryFilter {
   readonly model?: string | undefined;
@@ -150,7 +150,7 @@ export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Arr
   return groups;
 };
 
-export const formatId = (row: number): string => `r${row}`;
+export const formatId = (row: number) => `r${row}`;
 
 /** Returns 0 for a text that is not an id. */
-export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);
+export const parseId = (id: string) => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

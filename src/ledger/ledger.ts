@@ -128,14 +128,14 @@ export const openLedger = async (
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },
-    close: async (): Promise<void> => await database.close(writer.end),
+    close: async () => await database.close(writer.end),
   };
 };
 
 /** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
-const isReadOnly = (thrown: unknown): boolean =>
+const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 

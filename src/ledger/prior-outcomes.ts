@@ -31,7 +31,7 @@ export const openPriorOutcomes = (options: {
   const facts = new Column("u8");
   let unknownEntries: Entry[] = [];
   let loggedElsewhereAt = 0;
-  const set = (group: number, fact: number): void => {
+  const set = (group: number, fact: number) => {
     facts.length = Math.max(facts.length, group + 1);
     facts.set(group, fact);
   };
@@ -63,7 +63,7 @@ export const openPriorOutcomes = (options: {
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
     },
     /** True if a group that is not sent again was logged from an input with another name. */
-    wasLoggedElsewhere: (group: number): boolean => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
+    wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
     /** Records an outcome of this run, which overrides earlier outcomes. */
     recordOutcome(group: number, outcome: "logged" | "unknown"): void {
       set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));

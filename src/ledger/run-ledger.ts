@@ -63,23 +63,23 @@ export const openRunLedger = async (
   let changedFrom = 0;
   let revision = 0;
 
-  const readFacts = async (): Promise<void> => {
+  const readFacts = async () => {
     destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
     echoedBefore ??= destinationFacts.echoesKey;
   };
-  const saveFacts = async (facts: DestinationFacts): Promise<void> => {
+  const saveFacts = async (facts: DestinationFacts) => {
     destinationFacts = facts;
     await ledger?.saveFacts(scope, facts);
   };
-  const requireLease = (): void => {
+  const requireLease = () => {
     if (isShared && lock?.isHeld() === false) throw leaseLost(path);
   };
-  const requireIntact = (): void => {
+  const requireIntact = () => {
     requireLease();
     if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${path}`);
     if (lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${path}`);
   };
-  const release = (): void => {
+  const release = () => {
     lock?.release();
     lock = undefined;
   };
@@ -188,4 +188,4 @@ export const openRunLedger = async (
 /** Time until a refused size is attempted again, because the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-const isRecent = ({ at }: { readonly at: number }, now: number): boolean => at <= now && now - at <= refusedSizeMs;
+const isRecent = ({ at }: { readonly at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

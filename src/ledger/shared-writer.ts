@@ -24,10 +24,10 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
-  const noteRenewal = (askedAt: number): void => {
+  const noteRenewal = (askedAt: number) => {
     renewedAt = Math.max(renewedAt, askedAt);
   };
-  const renew = async (): Promise<void> => {
+  const renew = async () => {
     const askedAt = elapsed();
     const rows = await database.query(
       `UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`,
@@ -52,7 +52,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
 };
 
 /** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
-const expireDeadRuns = async (database: Database): Promise<void> => {
+const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
   await database.query(
@@ -148,7 +148,7 @@ const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
-const releasedRequestsSql = (run: string): string =>
+const releasedRequestsSql = (run: string) =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**

@@ -59,7 +59,7 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
 export const makeFileWriter = (database: db.Database): Writer => {
-  const recoverScope = async (scope: entries.LedgerScope): Promise<void> =>
+  const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {
     changedSql: "",
@@ -103,7 +103,7 @@ const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
 /** Counts the scopes of a file that runs are writing. @throws Failure `storage` */
-export const countWriters = (ledger: string): number => {
+export const countWriters = (ledger: string) => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
   // Skips SQLite's files next to a lock, which have longer names.
@@ -121,4 +121,4 @@ export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledF
 });
 
 /** Next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
-const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;
+const lockFolderPath = (ledger: string) => `${realpathSync(ledger)}.locks`;

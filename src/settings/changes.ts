@@ -63,7 +63,7 @@ const findUnknownNames = ({ saved }: Layers) => Object.keys(saved).filter((name)
 
 const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
-const unknownName = (name: string): Failure => {
+const unknownName = (name: string) => {
   if (secretName.test(name)) {
     const hint = "save a key with `rollcall auth login`";
     return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });

@@ -136,7 +136,7 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
 };
 
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
-export const checkUsername = (name: string, where: FailureLocation): string => {
+export const checkUsername = (name: string, where: FailureLocation) => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
   throw failures.invalidSetting({ setting: "username", value: name, wanted, where });
@@ -175,10 +175,10 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
 };
 
 /** Removes the line end that `echo` and editors add to a key. */
-export const removeLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
+export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
 
 /** @throws Failure `invalid-credential`, whose message lacks the secret */
-export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
+export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]) => {
   const fault = findSecretFault(text, uses);
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
 };

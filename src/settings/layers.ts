@@ -36,7 +36,7 @@ const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 /** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
-export const checkProfileName = (name: string, where: FailureLocation): string => {
+export const checkProfileName = (name: string, where: FailureLocation) => {
   if (namePattern.test(name)) return name;
   const wanted = "a letter or digit, then up to 63 letters, digits, -, _ or .";
   throw invalidSetting({ setting: "profile", value: name, wanted, where });

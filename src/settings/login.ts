@@ -12,7 +12,7 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-export const canAsk = (host: Host): boolean => host.terminal.stdin;
+export const canAsk = (host: Host) => host.terminal.stdin;
 
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
@@ -52,7 +52,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean): Pro
 };
 
 /** Folds a prompt between words, because a terminal folds at any character. */
-const foldPrompt = (label: string, columns: number): string =>
+const foldPrompt = (label: string, columns: number) =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
@@ -135,7 +135,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     },
     askNextSetting: async () => await askNextSetting(key),
     /** Saves the settings, then the key. Returns the path of the credentials file. */
-    save: async (): Promise<string> => {
+    save: async () => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
       const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);

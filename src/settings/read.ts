@@ -86,7 +86,7 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
   };
 };
 
-const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
+const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void) => {
   const { env, flags, isProfileNamed, profile } = layers;
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
@@ -99,10 +99,10 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
 };
 
-export const setCommand = (name: values.SettingName, profile: string): string =>
+export const setCommand = (name: values.SettingName, profile: string) =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
-export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true): Failure => {
+export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true) => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, localFallback } = values.settings[name];

@@ -60,7 +60,7 @@ type SavedKind = "settings" | "credentials";
 /** Includes members that only newer versions know. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
-export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
+export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
   const folder = findFolder(host, "settings");
   if (folder === undefined) throw folderUnknown("settings");
   return join(folder, `${kind}.json`);
@@ -125,7 +125,7 @@ export const createAddition =
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
-export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
+export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   // conf requires a home folder when it is loaded.
@@ -158,12 +158,12 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
   return file;
 };
 
-const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject): void => {
+const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject) => {
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = readIfExists(file) === undefined ? file : fs.realpathSync(file);
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
   // This process has the lock, so any draft is from a killed writer.
-  const removeDrafts = (): void => {
+  const removeDrafts = () => {
     for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
   };
   removeDrafts();

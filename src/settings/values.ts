@@ -7,7 +7,7 @@ type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Va
 const reject = (wanted: string): Rejected => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
-const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
+const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
 };
@@ -45,7 +45,7 @@ const parseUrl = (text: string): string | Rejected => {
 };
 
 /** Removes the parts of a URL that can be secret: user, password, query and fragment. */
-const redactUrl = (text: string): string =>
+const redactUrl = (text: string) =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
 const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
@@ -160,7 +160,7 @@ export const isSettingName = (name: string): name is SettingName => Object.hasOw
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
-export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
-export const formatUnused = (variables: readonly string[], reason: string): string =>
+export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
+export const formatUnused = (variables: readonly string[], reason: string) =>
   `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
-export const redactSetting = (name: SettingName, text: string): string => settings[name].redact?.(text) ?? text;
+export const redactSetting = (name: SettingName, text: string) => settings[name].redact?.(text) ?? text;
