@@ -216,7 +216,7 @@ const undiciCodes: Readonly<Record<string, string>> = {
   ABORT_ERR: "ABORTED",
 };
 
-export const toTransportError = (thrown: unknown): TransportError => {
+export const toTransportError = (thrown: unknown) => {
   if (thrown instanceof TransportError) return thrown;
   if (thrown instanceof Error && thrown.cause instanceof TransportError) return thrown.cause;
   return new TransportError(toErrorCode(thrown), { cause: thrown });

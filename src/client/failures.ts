@@ -40,7 +40,7 @@ const urlSettings = {
 
 const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : `${host}_base_url`);
 
-const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string): FailureDetails => ({
+const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string) => ({
   where: { setting: urlSettingName(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });
@@ -245,7 +245,7 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status = 0 }: ConnectionError, context: ConnectionContext): string | undefined => {
+const connectionHint = ({ code, status = 0 }: ConnectionError, context: ConnectionContext) => {
   const { route, setting, toUrlChange = (url) => `${url} in ${setting}` } = context;
   const { to } = route;
   const tryScheme = (scheme: string) => `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
@@ -276,10 +276,10 @@ const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "emp
   return { kind: "json", message: truncate(findMessage(parsed.value)) };
 };
 
-const truncate = (message: string | undefined): string | undefined =>
+const truncate = (message: string | undefined) =>
   message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
 
-const findTitle = (html: string): string | undefined =>
+const findTitle = (html: string) =>
   (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];

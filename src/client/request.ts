@@ -69,7 +69,7 @@ export const buildHeaders = (
   { project, host }: Pick<ClientOptions, "project" | "host">,
   endpoint: Endpoint,
   { credential, own = {} }: { credential: Credential | undefined; own?: Readonly<Record<string, string>> | undefined },
-): Headers => {
+) => {
   const headers: [string, string][] = [];
   const add = (name: string, value: string, title = name) => {
     if (!isHeaderValue(value)) throw invalidHeader(title);
@@ -116,7 +116,7 @@ const shownHeaderNames = new Set(
 );
 
 /** Omits the credential of `Authorization`. */
-export const toShownHeaders = (headers: Headers, projectHeader: string | undefined): readonly string[] =>
+export const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
     if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];

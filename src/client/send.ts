@@ -190,7 +190,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
 };
 
 /** Returns milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
+export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
   if (isNumber.test(msText)) return Number(msText);

@@ -7,7 +7,7 @@ import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "..
 import * as failures from "./failures.ts";
 import type { DatabaseWaitOptions } from "./index.ts";
 
-export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result): Result => {
+export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result) => {
   try {
     return work();
   } catch (thrown) {
@@ -24,7 +24,7 @@ const sqliteFailures = new Map([
 ]);
 
 /** Converts an error of SQLite or of the system to a failure; returns other values unchanged. */
-export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
+export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
@@ -60,7 +60,7 @@ export const createFile = (about: failures.TitledFile) => {
 };
 
 /** Reads the identity by path, because closing a descriptor of the file would release SQLite's locks. */
-export const readFileIdentity = (path: string): string | undefined => {
+export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
@@ -72,7 +72,7 @@ export interface Lock {
 }
 
 /** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has the lock. */
-export const tryLock = (about: failures.TitledFile): Lock | undefined => {
+export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);

@@ -208,7 +208,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
 const conflictCodes = /^(40001|40P01)$/;
 
 /** A retry can help after a conflict or a broken connection, or if the server is full. */
-const findRetryableCode = (thrown: unknown): string | undefined => {
+const findRetryableCode = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
     return conflictCodes.test(code) || /^(08|57P0|53)/.test(code) ? code : undefined;
@@ -219,7 +219,7 @@ const findRetryableCode = (thrown: unknown): string | undefined => {
   return code === "unknown" ? "ECONNRESET" : code;
 };
 
-const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
+const toFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message))
     return failures.invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });

@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
-import { type Row, toRow } from "./row.ts";
+import { toRow } from "./row.ts";
 
 /** Enough for 50 processes that commit at once. Signals are handled after the wait. */
 const maxLockMs = 30_000;
@@ -118,7 +118,7 @@ const transaction = <Result>(
   connection: Connection.Database,
   work: () => Result,
   shouldCommit: (result: Result) => boolean = () => true,
-): Result => {
+) => {
   connection.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -133,7 +133,7 @@ const transaction = <Result>(
 const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boolean): Database => {
   const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
-  const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
+  const runStatement = ({ sql, values = [] }: Statement) => {
     const rows = connection.prepare(stripSchema(sql)).all([...values]);
     return rows.map((row) => toRow(row, about));
   };

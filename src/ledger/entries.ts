@@ -127,7 +127,7 @@ const toEntry = (row: Row) => ({
 });
 
 /** Drops damaged call ids, so that the entry can be read. */
-const parseCalls = (text: string): readonly string[] => {
+const parseCalls = (text: string) => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
@@ -137,7 +137,7 @@ export type EntryCounts = ReadonlyMap<string, { readonly requests: number; reado
 export const countsSql =
   "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
 
-export const toCounts = (rows: readonly Row[]): EntryCounts =>
+export const toCounts = (rows: readonly Row[]) =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
 /** Skips keys for which `numberOf` is negative. */

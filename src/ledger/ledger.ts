@@ -7,7 +7,7 @@ import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
 import { countWriters, makeFileWriter } from "./writer.ts";
 
-const createTableStatements = (id: string, ownColumns = ""): readonly string[] => [
+const createTableStatements = (id: string, ownColumns = "") => [
   `CREATE TABLE rollcall.scope (
      id ${id}, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL, split TEXT NOT NULL,
      batch TEXT NOT NULL, has_batch BIGINT NOT NULL, UNIQUE (destination, account, model, split, batch, has_batch))`,

@@ -37,7 +37,7 @@ export const openPriorOutcomes = (options: {
   };
   return {
     /** Requests with an unknown outcome, oldest first. */
-    unknownEntries: (): readonly Entry[] => unknownEntries,
+    unknownEntries: () => unknownEntries,
     /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,

@@ -136,7 +136,7 @@ export const openRunLedger = async (
       changedFrom = firstOpen ?? last + 1;
     },
     /** Returns null if requests have no keys, or new keys in each run. */
-    findPlannedKey: (dedupKeys: Uint8Array): string | null =>
+    findPlannedKey: (dedupKeys: Uint8Array) =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,

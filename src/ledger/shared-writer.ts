@@ -69,7 +69,7 @@ export const makeSharedWriter = (
   database: Database,
   { host, run }: { readonly host: Pick<Host, "elapsed">; readonly run?: LeasedRun },
 ): Writer => {
-  const requireLease = (): LeasedRun => {
+  const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
   };

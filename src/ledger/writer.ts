@@ -1,7 +1,6 @@
 /** Writes the requests of a ledger. In a file, a run holds a lock, at most until its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { TitledFile } from "../database/failures.ts";
 import * as db from "../database/index.ts";
 import { ignoreErrors } from "../files.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
@@ -115,7 +114,7 @@ export const countWriters = (ledger: string) => {
   }).length;
 };
 
-export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledFile => ({
+export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
   path: join(lockFolderPath(ledger), entries.hashScope(scope)),
   title: "the lock of the ledger",
 });

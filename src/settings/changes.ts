@@ -55,7 +55,7 @@ const toSettingRow = (layers: Layers, name: values.SettingName) => {
   return { name, value: values.redactSetting(name, text), source, from, problem };
 };
 
-const toProblem = ({ kind: rule, message, details }: Failure, severity: Problem["severity"], advice: string): Problem => {
+const toProblem = ({ kind: rule, message, details }: Failure, severity: Problem["severity"], advice: string) => {
   return { rule, severity, message, advice: details.hint ?? advice };
 };
 
@@ -73,7 +73,7 @@ const unknownName = (name: string) => {
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
-const parseSettingName = (typed: string): values.SettingName => {
+const parseSettingName = (typed: string) => {
   if (values.isSettingName(typed)) return typed;
   throw unknownName(typed);
 };
@@ -101,7 +101,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 };
 
 /** The message contains no secret of a URL. */
-export const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>): Problem | undefined => {
+export const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>) => {
   const found = findSettingFailure(...imported);
   return found && toProblem(found, "error", "correct the value in the file");
 };

@@ -22,7 +22,7 @@ export const useTargets = {
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Returns the names of variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
-export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
+export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
@@ -42,7 +42,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const { hideSecret: hide, notice } = screen;
   const { profile, isProfileNamed } = layers;
   const commandVariable = toVariableName("credential_command");
-  const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
+  const findUsername = (use: CredentialUse, saved?: string) => {
     if (use !== "calls") return undefined;
     const { ROLLCALL_USERNAME: variable } = host.env;
     const [first, second] = isProfileNamed ? [saved, variable] : [variable, saved];
@@ -142,7 +142,7 @@ export const checkUsername = (name: string, where: FailureLocation) => {
   throw failures.invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
-export const findSavedUses = (logins: JsonObject | undefined): readonly CredentialUse[] =>
+export const findSavedUses = (logins: JsonObject | undefined) =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
 type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
@@ -184,7 +184,7 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
 };
 
 /** A key has only visible ASCII. A password (of `call read` or a database) is any text on one line. */
-const findSecretFault = (text: string, uses: readonly string[]): failures.SecretFault | undefined => {
+const findSecretFault = (text: string, uses: readonly string[]) => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!uses.includes("log") && !uses.includes("inference")) return undefined;

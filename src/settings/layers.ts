@@ -42,12 +42,12 @@ export const checkProfileName = (name: string, where: FailureLocation) => {
   throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
-export const knownProfiles = (...files: readonly SavedFile[]): readonly string[] => {
+export const knownProfiles = (...files: readonly SavedFile[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
+export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
   try {
     const file = readSaved(host, "settings");
     if (name === "profile") return knownProfiles(file);
@@ -112,7 +112,7 @@ type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: Fa
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isProfileNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
-  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
+  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}) => {
     if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     return { text, source, where: { setting: name, ...where } };

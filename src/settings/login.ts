@@ -63,7 +63,7 @@ export const keyCheckMaxWait = "5s";
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
-export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
+export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
@@ -88,12 +88,12 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     throw contradiction(`the profile ${localProfile}`, "auth login", why);
   }
   const uses = only === undefined ? credentials.credentialUses : [only];
-  const findLogins = (): readonly Login[] =>
+  const findLogins = () =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const findMissing = (): readonly values.SettingName[] => [
+  const findMissing = () => [
     ...uses
       .filter((use) => findOrigin(settings, use) === undefined)
       .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
@@ -125,7 +125,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     settings: { ...settings, credential },
     findLogins,
     /** Returns the origin of a saved key that the login would replace by a key for another origin. */
-    findReplacedOrigin: (): string | undefined => {
+    findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       for (const { use, origin } of findLogins()) {
         const login = saved?.[use];
@@ -165,7 +165,7 @@ const promptForSetting = async (host: Host, name: values.SettingName, { key, isR
   }
 };
 
-const findMistake = (text: string): "url" | "command" | undefined => {
+const findMistake = (text: string) => {
   if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };

@@ -123,7 +123,7 @@ const databases = {
   store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
 } as const;
 
-export const findLedgerFile = (host: FolderHost): string | undefined => {
+export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
   if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
   return folder === undefined ? undefined : join(folder, "ledger.db");
@@ -179,7 +179,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
 /** Matches URLs, even incomplete URLs, and connection strings of other programs. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
-const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {
+const parseDatabaseUrl = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
   // An unencoded / or ? in a password ends the host early.
@@ -191,7 +191,7 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
 };
 
 /** Ignores a file that others can read, as PostgreSQL's programs do. */
-const findInPasswordFile = ({ host: { env }, screen }: SettingsSources, url: URL): string | undefined => {
+const findInPasswordFile = ({ host: { env }, screen }: SettingsSources, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];

@@ -31,7 +31,7 @@ const folders = {
   },
 };
 
-const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
+const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) => {
   const { variable, xdg, home, mac, windows } = folders[kind];
   const { [variable]: chosen, [xdg]: base, HOME } = env;
   if (chosen) return resolve(chosen);
@@ -43,7 +43,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
 };
 
 /** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
-export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
+export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
   const folder = dirname(path);
@@ -83,7 +83,7 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   return { members, where, profiles: new Map(found) };
 };
 
-const readIfExists = (file: string): Buffer | undefined => {
+const readIfExists = (file: string) => {
   try {
     fs.statSync(file);
     requireSafeOwnership(file);
@@ -182,7 +182,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 export const maxSecretBytes = 64 * 1024;
 
 /** Reads variables such as `ROLLCALL_API_KEY` from the file in `ROLLCALL_API_KEY_FILE`. */
-export const readVariableFiles = (env: Host["env"]): Host["env"] =>
+export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
@@ -191,7 +191,7 @@ export const readVariableFiles = (env: Host["env"]): Host["env"] =>
   );
 
 /** Reads no pipe, because a pipe can be read only once. Keeps the position if the file is also standard input. */
-const readSecretFile = (file: string): string | undefined => {
+const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");
   try {
@@ -204,7 +204,7 @@ const readSecretFile = (file: string): string | undefined => {
 };
 
 /** Returns the keys of all profiles. */
-export const listSavedKeys = (host: FolderHost): readonly string[] => {
+export const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
   ignoreErrors(() => {
     const text = readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");

@@ -4,7 +4,7 @@ import { splitCommandLine } from "../shell-words.ts";
 
 type Rejected = Readonly<{ wanted: string }>;
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
-const reject = (wanted: string): Rejected => ({ wanted });
+const reject = (wanted: string) => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
@@ -15,7 +15,7 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) 
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const parseDuration = (text: string, minMs = 0): number | Rejected => {
+export const parseDuration = (text: string, minMs = 0) => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
   if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
@@ -27,14 +27,14 @@ const sizeUnits = {
   ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
 };
 
-const parseSize = (text: string): number | Rejected => {
+const parseSize = (text: string) => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
   if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
   if (bytes < 1) return reject("a size of at least 1 byte");
   return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };
 
-const parseUrl = (text: string): string | Rejected => {
+const parseUrl = (text: string) => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
   if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://");
   if (!URL.canParse(text)) return reject("a URL such as https://api.example.com");
@@ -64,12 +64,12 @@ const reservedHeaders =
   `accept-encoding authorization connection content-encoding content-length content-type cookie host expect idempotency-key
   keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent`.split(/\s+/);
 
-const parseHeaderName = (text: string): string | Rejected => {
+const parseHeaderName = (text: string) => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
   return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that is not reserved") : text;
 };
 
-const parseBoolean = (text: string): boolean | Rejected => {
+const parseBoolean = (text: string) => {
   if (/^(true|1|yes|on)$/i.test(text)) return true;
   return /^(false|0|no|off)$/i.test(text) ? false : reject("true or false");
 };
