@@ -110,29 +110,27 @@ const credentialRefused = (
   credential: Credential | undefined,
   details: FailureDetails,
 ) => {
-  const statusText = `(${details.http?.status})${formatSaid(details.http?.said)}`;
-  if (credential === undefined) {
-    const text = `the service asks for a key, but rollcall sends this request without one ${statusText}`;
-    const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
+  const refused = (what: string, hint: string) => {
+    const text = `the service ${what} (${details.http?.status})${formatSaid(details.http?.said)}`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
+  };
+  if (credential === undefined) {
+    const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
+    return refused("asks for a key, but rollcall sends this request without one", hint);
   }
   const { from, profile } = credential;
-  const usesProject = endpoint.projectHeader || endpoint.use === "calls";
-  const projectText = project === undefined ? " for a request without a project" : ` for the project ${project}`;
-  const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
-  const checked = usesProject && project !== undefined ? `the key and the project${unclear}` : "the key";
-  const projectAdvice =
-    usesProject && project === undefined ? ". If the service needs a project, pass --project <team/project>" : "";
+  const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
   const keyAdvice =
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
-      : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset ${variable} to use a saved key`;
-  const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  const text = `the service refused ${key}${usesProject ? projectText : ""} ${statusText}`;
-  const hint = `check ${checked}, or ${keyAdvice}${projectAdvice}`;
-  return new Failure("auth", "credential-refused", text, { ...details, hint });
+      : `change or unset ${variable}`;
+  if (!endpoint.projectHeader && endpoint.use !== "calls") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+  if (project !== undefined)
+    return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
+  const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;
+  return refused(`refused ${key} for a request without a project`, hint);
 };
 
 const proxyHint = (variable: string) =>
