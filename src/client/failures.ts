@@ -243,19 +243,12 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status = 0 }: ConnectionError, context: ConnectionContext) => {
-  const { route, setting, toUrlChange = (url) => `${url} in ${setting}` } = context;
-  const { to } = route;
-  const tryScheme = (scheme: string) => `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
+const connectionHint = ({ code, status }: ConnectionError, { setting, toUrlChange }: ConnectionContext) => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
-  if (code === "PROXY_REFUSED" && status < 500)
-    return `ask the operator of the proxy to allow ${hostAndPort(to)}, or list the host in NO_PROXY`;
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return tryScheme("http");
-  if (code === "NOT_HTTP") return tryScheme("https");
   if (code === "SILENT") return "increase --timeout";
   // A probe of `doctor` has no `toUrlChange`, and `--max-wait` limits it like a read.
-  const limit = setting === "log_base_url" && context.toUrlChange !== undefined ? "--timeout" : "--max-wait";
+  const limit = setting === "log_base_url" && toUrlChange !== undefined ? "--timeout" : "--max-wait";
   return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 
