@@ -1,7 +1,7 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
@@ -55,18 +55,18 @@ export const isTransientStatus = (status: number) => status === 408 || status ==
 export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const { status, error = new TransportError("CUT") } = reply;
   if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
-  const details = toDetails(request, status);
   const { endpoint, url } = request;
+  const setting = urlSettingName(endpoint.host);
+  const details = toDetails(request, status);
+  const refused = (kind: string, text: string, hint: string) =>
+    new Failure("refused", kind, `the reply of ${url} ${text}`, { hint: `check ${hint}`, ...details });
   if (error.code === "TOO_LONG") {
-    const text = `the reply of ${url} is larger than ${maxReplyBytes / 1024 / 1024} MiB`;
-    const hint = `check ${urlSettingName(endpoint.host)}, or download the reply with curl -o`;
-    return new Failure("refused", "reply-too-large", text, { hint, ...details });
+    const size = `is larger than ${maxReplyBytes / 1024 / 1024} MiB`;
+    return refused("reply-too-large", size, `${setting}, or download the reply with curl -o`);
   }
-  if (error.code === "UNKNOWN_ENCODING") {
-    const text = `the reply of ${url} has a compression that rollcall did not request`;
-    return new Failure("refused", "invalid-reply", text, { hint: `check ${urlSettings[endpoint.host]}`, ...details });
-  }
-  return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+  if (error.code === "UNKNOWN_ENCODING")
+    return refused("invalid-reply", "has a compression that rollcall did not request", urlSettings[endpoint.host]);
+  return connectionFailed(error, { ...request, setting }, details);
 };
 
 const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }) => {
@@ -74,18 +74,19 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
   const details = toDetails(request, status, message);
-  const urlSetting = urlSettings[endpoint.host];
+  const said = formatSaid(message);
+  const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
+    new Failure(code, kind, text, { hint, ...details });
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
-    const text = `cannot ${endpoint.name}: not found (404)${formatSaid(message)}`;
     const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
     const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter}, and `;
-    const hint = `check ${named}${urlSetting}`;
-    return new Failure("not_found", "resource-not-found", text, { hint, ...details });
+    const hint = `check ${named}${urlSettings[endpoint.host]}`;
+    return fail("not_found", "resource-not-found", `cannot ${endpoint.name}: not found (404)${said}`, hint);
   }
   if (status === 404) {
-    const text = `cannot ${endpoint.name}: ${url} not found (404)${formatSaid(message)}`;
-    return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
+    const text = `cannot ${endpoint.name}: ${url} not found (404)${said}`;
+    return fail("refused", "endpoint-not-found", text, `check ${urlSettings[endpoint.host]}`);
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
@@ -94,15 +95,15 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
     const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
-    return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
+    return fail("refused", "unexpected-redirect", text, hint);
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
-  const text = `the service answered ${status}${formatAttempt(tries)}${formatSaid(message)}`;
+  const text = `the service answered ${status}${formatAttempt(tries)}${said}`;
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
-  return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
+  return fail("unavailable", "service-unavailable", text, hint);
 };
 
 const credentialRefused = (
@@ -126,7 +127,8 @@ const credentialRefused = (
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
       : `change or unset ${variable}`;
-  if (!endpoint.projectHeader && endpoint.use !== "calls") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+  if (!endpoint.projectHeader && endpoint.use !== "calls")
+    return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
   if (project !== undefined)
     return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
   const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;
@@ -140,13 +142,14 @@ const proxyHint = (variable: string) =>
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;
+  const said = formatSaid(http?.said);
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
-    const text = `the service does not accept requests compressed with ${encoding} (${status})${formatSaid(http?.said)}`;
+    const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
   const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
-  if (first === undefined) return refused(text + formatSaid(http?.said), refusalHint(status, http?.said));
+  if (first === undefined) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
@@ -217,23 +220,21 @@ type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
 
 export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code } = error;
-  const { setting, silenceMs, tries, toUrlChange } = context;
-  const { to, proxy } = context.route;
+  const { setting, silenceMs, tries, toUrlChange, route } = context;
+  const { to, proxy } = route;
   const target = `${hostAndPort(to)}${proxy === undefined ? "" : ` through the proxy ${hostAndPort(proxy.url)}`}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
-  const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
-  const variables = proxy === undefined ? "" : " and the proxy variables";
   const fix = connectionHint(error, context);
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
   const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
-  const firstStep = urlHint === undefined ? `check ${settingText}${variables}, or` : `${urlHint}; otherwise`;
+  const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const usualStep = `check ${settingText}${proxy === undefined ? "" : " and the proxy variables"}, or`;
   const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
-  const hint = fix ?? `${firstStep} ${retry}`;
-  const text = `${event}${formatAttempt(tries)}: ${reason}`;
-  const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
-  return new Failure("unavailable", "connection-failed", text, failureDetails);
+  const hint = fix ?? `${urlHint === undefined ? usualStep : `${urlHint}; otherwise`} ${retry}`;
+  const facts = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
+  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${reason}`, facts);
 };
 
 const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
@@ -261,7 +262,10 @@ const maxSearchedBytes = 4 * 1024 * 1024;
 const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   if (text === "") return { kind: "empty" };
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
+  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {
+    const [, title = ""] = /<title[^>]*>([^<]*)/i.exec(text) ?? /<h1[^>]*>([^<]*)/i.exec(text) ?? [];
+    return { kind: "html", message: truncate(title.replace(/\s+/g, " ").trim() || undefined) };
+  }
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   if (parsed === undefined) return { kind: "text", message: truncate(text) };
   return { kind: "json", message: truncate(findMessage(parsed.value)) };
@@ -269,9 +273,6 @@ const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "emp
 
 const truncate = (message: string | undefined) =>
   message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
-
-const findTitle = (html: string) =>
-  (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
@@ -289,14 +290,13 @@ const findMessage = (value: unknown, depth = 0): string | undefined => {
   if (!isObject(value)) return undefined;
   const { loc, msg, error } = value;
   if (loc !== undefined && msg !== undefined) {
-    const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
     const message = findMessage(msg);
+    const path = Array.isArray(loc) ? loc.join(".") : "";
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
   // An object in `error` is more specific than the members next to it.
-  const inner = typeof error === "object" ? error : undefined;
-  for (const candidate of [inner, ...messageKeys.map((key) => getValue(value, [key]))]) {
-    const message = findMessage(candidate, depth + 1);
+  for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
+    const message = findMessage(inner, depth + 1);
     if (message !== undefined) return message;
   }
   return undefined;

@@ -22,8 +22,7 @@ export const ledgerStates = [
 
 export type EntryState = (typeof ledgerStates)[number];
 
-export const formatState = (state: EntryState) =>
-  state === "released" ? "to resend" : state.replace("_", " ");
+export const formatState = (state: EntryState) => (state === "released" ? "to resend" : state.replace("_", " "));
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 

@@ -111,7 +111,11 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 /** Asks before a profile is created, because the name may be mistyped. Without a terminal, throws `failure`. */
 type Confirm = (failure: Failure) => Promise<void>;
 
-export const setSetting = async (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
+export const setSetting = async (
+  sources: SettingsSources,
+  typed: Record<"name" | "value", string>,
+  confirm?: Confirm,
+) =>
   await saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);

@@ -132,7 +132,11 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
   // In this profile, the login would replace the saved key.
-  return failures.loginCommand(isFirst ? profile : "<name>", only, `${toOptionName(name)} ${readValue(layers, setting)}`);
+  return failures.loginCommand(
+    isFirst ? profile : "<name>",
+    only,
+    `${toOptionName(name)} ${readValue(layers, setting)}`,
+  );
 };
 
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
