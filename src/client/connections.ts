@@ -77,7 +77,7 @@ const withoutTierUp =
 /** undici alone would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
-  { connect, ...options }: { readonly connect: Connector; readonly requestTls: object },
+  { connect, ...options }: { connect: Connector; requestTls: object },
 ): Promise<Agent> => {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
@@ -87,8 +87,8 @@ const openTunnels = async (
     ...(token === undefined ? {} : { token }),
     clientFactory: (origin) => {
       const pool = new Pool(origin, { connect });
-      const connectTunnel = ({ path, headers }: { readonly path: string; readonly headers: Record<string, string> }) =>
-        new Promise<{ readonly statusCode: number; readonly socket: Duplex }>((resolve, reject) => {
+      const connectTunnel = ({ path, headers }: { path: string; headers: Record<string, string> }) =>
+        new Promise<{ statusCode: number; socket: Duplex }>((resolve, reject) => {
           pool.dispatch(
             { method: "CONNECT", path, headers, headersTimeout: connectTimeoutMs },
             {

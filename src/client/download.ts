@@ -11,19 +11,19 @@ import { openReadLimits, openRetryBudget, openRetryNotices, parseRetryAfter, rea
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
-  readonly method?: "GET" | "HEAD";
-  readonly setting?: string;
+  method?: "GET" | "HEAD";
+  setting?: string;
 }
 
-export interface DownloadReply {
-  readonly status: number;
-  readonly headers: ReplyHeaders;
-  readonly retryAfterMs: number | undefined;
-  readonly tries: number;
+export type DownloadReply = Readonly<{
+  status: number;
+  headers: ReplyHeaders;
+  retryAfterMs: number | undefined;
+  tries: number;
   /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
   cancel(): void;
-}
+}>;
 
 type Limits = ReturnType<ReturnType<typeof openReadLimits>>;
 type ToFailure = (error: TransportError) => Failure;
@@ -120,7 +120,7 @@ const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 /** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
-  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { readonly setting: string },
+  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },
 ) => {
   const once = { method: "HEAD", retries: false, waitsForHost: false } as const;
   const downloads = openDownloads({ ...options, ...once, trace: undefined });

@@ -4,37 +4,37 @@ import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
 import type { Headers, Route } from "./request.ts";
 
-export interface OutgoingRequest {
-  readonly method: "GET" | "HEAD" | "POST";
-  readonly route: Route;
-  readonly path: string;
-  readonly headers: Headers;
-  readonly body?: Uint8Array | StreamedBody | undefined;
-  readonly silenceMs: number;
+export type OutgoingRequest = Readonly<{
+  method: "GET" | "HEAD" | "POST";
+  route: Route;
+  path: string;
+  headers: Headers;
+  body?: Uint8Array | StreamedBody | undefined;
+  silenceMs: number;
   /**
    * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. The time starts with the
    * request, and again with each piece of a streamed body.
    */
-  readonly totalMs: number;
+  totalMs: number;
   /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
-  readonly connectMs: number;
-  readonly signal: AbortSignal;
-  readonly maxReplyLength: number;
-  readonly onHead?: (status: number, headers: ReplyHeaders) => void;
+  connectMs: number;
+  signal: AbortSignal;
+  maxReplyLength: number;
+  onHead?: (status: number, headers: ReplyHeaders) => void;
   /** Receives the reply's body, so `bytes` of the result is empty. Returns false to pause until `resume` is called. */
-  readonly onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
-}
+  onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
+}>;
 
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
-export interface ExchangeResult {
-  readonly status: number | undefined;
-  readonly headers: ReplyHeaders;
-  readonly bytes: Uint8Array;
-  readonly error: TransportError | undefined;
+export type ExchangeResult = Readonly<{
+  status: number | undefined;
+  headers: ReplyHeaders;
+  bytes: Uint8Array;
+  error: TransportError | undefined;
   /** False if the service cannot have received the whole streamed body. */
-  readonly isBodySent: boolean;
-}
+  isBodySent: boolean;
+}>;
 
 /** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT comes before ENDLESS. */
 const clockSlackMs = 1000;
@@ -188,7 +188,7 @@ export class TransportError extends Error {
   readonly code: string;
   readonly status: number | undefined;
 
-  constructor(code: string, details: { readonly cause?: unknown; readonly status?: number } = {}) {
+  constructor(code: string, details: { cause?: unknown; status?: number } = {}) {
     super(code, details);
     this.code = code;
     this.status = details.status;

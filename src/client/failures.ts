@@ -69,7 +69,7 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   return connectionFailed(error, { ...request, setting }, details);
 };
 
-const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }) => {
+const toStatusFailure = (request: RequestContext, reply: TryResult & { status: number }) => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
@@ -216,7 +216,7 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 type ConnectionError = Pick<TransportError, "code" | "status">;
 
 type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
-  Partial<Pick<RequestContext, "toUrlChange">> & { readonly setting: string };
+  Partial<Pick<RequestContext, "toUrlChange">> & { setting: string };
 
 export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code } = error;

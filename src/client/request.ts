@@ -32,10 +32,10 @@ const buildPath = (path: string, parameters: unknown) => {
   return fillPath(path, Object.fromEntries(values));
 };
 
-export interface Route {
-  readonly to: URL;
-  readonly proxy: { readonly url: URL; readonly authorization: string | undefined } | undefined;
-}
+export type Route = Readonly<{
+  to: URL;
+  proxy: { url: URL; authorization: string | undefined } | undefined;
+}>;
 
 /** Loopback never uses a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {

@@ -34,22 +34,22 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
 
 interface RequestContent
   extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
-  readonly headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface TryResult extends exchanges.ExchangeResult {
-  readonly retryAfterMs: number | undefined;
-  readonly credential: Credential | undefined;
+  retryAfterMs: number | undefined;
+  credential: Credential | undefined;
 }
 
-interface StreamedRequest<P extends Schema> {
-  readonly parameters: SchemaInput<P>;
-  readonly body: StreamedBody;
-  readonly headers?: Readonly<Record<string, string>>;
+type StreamedRequest<P extends Schema> = Readonly<{
+  parameters: SchemaInput<P>;
+  body: StreamedBody;
+  headers?: Readonly<Record<string, string>>;
   /** Time since the end of the first attempt; 0 for the first attempt. */
-  readonly waitedMs?: number;
-  readonly signal?: AbortSignal;
-}
+  waitedMs?: number;
+  signal?: AbortSignal;
+}>;
 
 export type Client = ReturnType<typeof openClient>;
 
@@ -88,7 +88,7 @@ export const openClient = (options: ClientOptions) => {
   /** Retries repeatable endpoints within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: SchemaInput<P>; readonly body: SchemaInput<B> },
+    request: { parameters: SchemaInput<P>; body: SchemaInput<B> },
   ): Promise<Reply<R>> => {
     const { signal } = host;
     const silenceMs = options.timeoutMs ?? readSilenceMs;

@@ -7,7 +7,7 @@ import { formatCommandLine } from "../shell-words.ts";
 
 export type TitledFile = Readonly<{ path: string; title: string }>;
 
-type FileError = TitledFile & { readonly code: string };
+type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 

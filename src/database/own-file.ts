@@ -100,7 +100,7 @@ const retryMs = 100;
 
 export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "maxWaitMs"> {
   /** Called once if another process has the lock. */
-  readonly onWait?: () => void;
+  onWait?: () => void;
 }
 
 /** Waits for a lock; returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */

@@ -29,17 +29,17 @@ export const isLogged = (state: EntryState) => state === "logged" || state === "
 /** Only the run that sends a `trying` request can know the outcome. */
 export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
-export interface EntryFilter {
-  readonly model?: string | undefined;
-  readonly split?: string | undefined;
-  readonly batch?: string | undefined;
-  readonly states?: readonly EntryState[];
+export type EntryFilter = Readonly<{
+  model?: string | undefined;
+  split?: string | undefined;
+  batch?: string | undefined;
+  states?: readonly EntryState[];
   /** The last attempt was at `since` or later, in milliseconds since 1970. */
-  readonly since?: number | undefined;
+  since?: number | undefined;
   /** The last attempt was earlier than `before`, in milliseconds since 1970. */
-  readonly before?: number | undefined;
-  readonly matchesScope?: (scope: LedgerScope) => boolean;
-}
+  before?: number | undefined;
+  matchesScope?: (scope: LedgerScope) => boolean;
+}>;
 
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
@@ -131,7 +131,7 @@ const parseCalls = (text: string) => {
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
 
-export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
+export type EntryCounts = ReadonlyMap<string, { requests: number; groups: number }>;
 
 export const countsSql =
   "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";

@@ -19,7 +19,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
 };
 
 /** @param subject the ledger or its lock, with a path @param sent the numbers of groups, given when the run ends */
-export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { readonly notSent: number }) => {
+export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
   const end = sent === undefined ? "" : `: ${formatLogged(sent)}, ${sent.notSent} not logged`;
   const message = `${subject} was deleted or replaced during the run${end}`;
   const hint =

@@ -58,7 +58,7 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 export const openLedger = async (
   location: db.DatabaseLocation,
   // `recovers` marks requests that dead runs had in flight as unknown.
-  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { readonly recovers?: boolean },
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;

@@ -23,9 +23,9 @@ export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
-  readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
-  readonly input: string;
-  readonly resendLogged: boolean;
+  numberOf: (dedupKeys: Uint8Array, offset: number) => number;
+  input: string;
+  resendLogged: boolean;
 }) => {
   const { numberOf, input: ownInput, resendLogged } = options;
   const facts = new Column("u8");

@@ -7,39 +7,39 @@ import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
-export interface RunLedgerOptions {
-  readonly host: Host;
-  readonly modelId: string;
-  readonly split: string;
-  readonly batch: string | undefined;
-  readonly account: string;
+export type RunLedgerOptions = Readonly<{
+  host: Host;
+  modelId: string;
+  split: string;
+  batch: string | undefined;
+  account: string;
   /** Undefined for a run without a ledger. With `require`, the ledger must exist already. */
-  readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
-  readonly maxWaitMs: number;
+  ledger: (DatabaseLocation & { require: boolean }) | undefined;
+  maxWaitMs: number;
   /** A dry run makes no ledger, and holds no lock. */
-  readonly dryRun: boolean;
-  readonly resendLogged: boolean;
-  readonly idempotency: boolean;
+  dryRun: boolean;
+  resendLogged: boolean;
+  idempotency: boolean;
   /** True for the local service, which honors idempotency keys. Another service shows this by an echo of a key. */
-  readonly honorsKeys: boolean;
-  readonly onWait: (leaseMs?: number) => void;
-  readonly onUnavailable: (code: string) => void;
-}
+  honorsKeys: boolean;
+  onWait: (leaseMs?: number) => void;
+  onUnavailable: (code: string) => void;
+}>;
 
-export interface RecordedRequest {
-  readonly id: string | undefined;
+export type RecordedRequest = Readonly<{
+  id: string | undefined;
   /** The `Idempotency-Key`, equal for all attempts of a request; empty for a request without a key. */
-  readonly key: string;
+  key: string;
   /** Milliseconds since 1970. */
-  readonly firstTried: number;
-}
+  firstTried: number;
+}>;
 
 /** Without a ledger, methods record nothing. Methods throw the same failures as `Database`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
   options: RunLedgerOptions,
-  { destination, input }: { readonly destination: string; readonly input: string },
+  { destination, input }: { destination: string; input: string },
 ) => {
   const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
   const { modelId: model, split, batch = null, account } = options;
@@ -103,7 +103,7 @@ export const openRunLedger = async (
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
-    async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
+    async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }): Promise<void> {
       if (ledger === undefined || dryRun) return;
       requireIntact();
       const from = host.elapsed();
@@ -140,7 +140,7 @@ export const openRunLedger = async (
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
-    ): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
+    ): Promise<RecordedRequest | { taken: Uint8Array }> {
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
@@ -188,4 +188,4 @@ export const openRunLedger = async (
 /** Time until a refused size is attempted again, because the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-const isRecent = ({ at }: { readonly at: number }, now: number) => at <= now && now - at <= refusedSizeMs;
+const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

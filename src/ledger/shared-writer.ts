@@ -67,7 +67,7 @@ const expireDeadRuns = async (database: Database) => {
 
 export const makeSharedWriter = (
   database: Database,
-  { host, run }: { readonly host: Pick<Host, "elapsed">; readonly run?: LeasedRun },
+  { host, run }: { host: Pick<Host, "elapsed">; run?: LeasedRun },
 ): Writer => {
   const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);

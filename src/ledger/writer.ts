@@ -6,38 +6,38 @@ import { ignoreErrors } from "../files.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import * as entries from "./entries.ts";
 
-export interface NewEntry {
-  readonly dedupKeys: Uint8Array;
-  readonly key: string;
-  readonly input: string;
-  readonly bytes: number;
-  readonly envelopeDigest: string;
+export type NewEntry = Readonly<{
+  dedupKeys: Uint8Array;
+  key: string;
+  input: string;
+  bytes: number;
+  envelopeDigest: string;
   /** Milliseconds since 1970. */
-  readonly now: number;
+  now: number;
   /** Distinguishes later loggings with `--resend-logged`; empty for the first logging. */
-  readonly generation: string;
-}
+  generation: string;
+}>;
 
-export interface RecordedOutcome {
-  readonly state: Exclude<entries.EntryState, "trying">;
+export type RecordedOutcome = Readonly<{
+  state: Exclude<entries.EntryState, "trying">;
   /** HTTP status; null without an answer. */
-  readonly status: number | null;
+  status: number | null;
   /** The known code of a transport error; null after an answer. */
-  readonly cause: string | null;
+  cause: string | null;
   /** JSON list of call ids. */
-  readonly calls: string;
-}
+  calls: string;
+}>;
 
 /** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
-export interface Writer {
+export type Writer = Readonly<{
   /** Appended to the `SET` clause of each change of a request. */
-  readonly changedSql: string;
+  changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
   /** Sets the state of requests that dead runs had in flight to `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
-  recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
+  recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
   /** Returns false if the request was resolved, or if another run retries or logged the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
@@ -51,7 +51,7 @@ export interface Writer {
   /** Returns statements that delete the claims of all released or deleted requests in `requests`. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
-}
+}>;
 
 export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 

@@ -27,15 +27,15 @@ export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
-interface CredentialSource {
+type CredentialSource = Readonly<{
   /** `command`: a command prints the credential. `elsewhere`: the saved credential is for another origin. */
-  readonly state: "ready" | "command" | "elsewhere" | "missing";
-  readonly from?: string;
-  readonly profile?: string | undefined;
-  readonly username?: string | undefined;
-  readonly failure?: Failure;
-  readonly secret?: () => string | Promise<string>;
-}
+  state: "ready" | "command" | "elsewhere" | "missing";
+  from?: string;
+  profile?: string | undefined;
+  username?: string | undefined;
+  failure?: Failure;
+  secret?: () => string | Promise<string>;
+}>;
 
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, screen } = sources;

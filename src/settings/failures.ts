@@ -115,7 +115,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-type WrongOrigin = LoginAdvice & { readonly boundOrigin: string };
+type WrongOrigin = LoginAdvice & { boundOrigin: string };
 
 export const credentialWrongOrigin = ({ use, origin, profile, login, boundOrigin }: WrongOrigin) => {
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;

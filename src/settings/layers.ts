@@ -8,26 +8,26 @@ import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
 import * as values from "./values.ts";
 
-export type SettingFlags = { readonly local?: boolean | undefined } & {
+export type SettingFlags = { local?: boolean | undefined } & {
   readonly [Name in "profile" | "data_dir" | "store"]?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
 type SettingSource = "command line" | "environment" | "profile" | "default";
 
-export interface SettingsSources {
-  readonly host: Host;
-  readonly flags: SettingFlags;
-  readonly screen: {
+export type SettingsSources = Readonly<{
+  host: Host;
+  flags: SettingFlags;
+  screen: {
     /** Redacts a secret in all later output. Called as soon as the secret is known. */
-    readonly hideSecret: (secret: string) => void;
-    readonly notice: (sentence: string) => void;
-    readonly warn: (problem: Problem) => void;
+    hideSecret: (secret: string) => void;
+    notice: (sentence: string) => void;
+    warn: (problem: Problem) => void;
   };
   /** The command's own defaults. */
-  readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
+  defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile may be unknown. */
-  readonly canBeNew?: boolean;
-}
+  canBeNew?: boolean;
+}>;
 
 export const localProfile = "local";
 export const defaultProfile = "default";

@@ -3,7 +3,7 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
 type Rejected = Readonly<{ wanted: string }>;
-type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
+type Parse<Value> = (text: string, machine: { windows: boolean }) => Value | Rejected;
 const reject = (wanted: string) => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
@@ -87,21 +87,21 @@ const parseCommand: Parse<string> = (text, machine) => {
   return words[0] ? text : reject("a command line: a program and its arguments");
 };
 
-interface Setting<Value> {
-  readonly about: string;
-  readonly parse: Parse<Value>;
-  readonly redact?: (text: string) => string;
-  readonly derivedFrom?: "base_url" | "vendor_prefix";
+type Setting<Value> = Readonly<{
+  about: string;
+  parse: Parse<Value>;
+  redact?: (text: string) => string;
+  derivedFrom?: "base_url" | "vendor_prefix";
   /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
-  readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
+  fallback?: string | ((from: { profile: string; text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
-  readonly localFallback?: string;
+  localFallback?: string;
   /** A valid value for hints. Present if commands need the setting and it has no default. */
-  readonly example?: string;
-  readonly hasOption?: true;
+  example?: string;
+  hasOption?: true;
   /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
-  readonly isOfService?: true;
-}
+  isOfService?: true;
+}>;
 
 const url = { parse: parseUrl, redact: redactUrl, isOfService: true } as const;
 const providerOf = (catalog: "analysis" | "router") => {
