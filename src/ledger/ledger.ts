@@ -1,7 +1,6 @@
 /** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import * as db from "../database/index.ts";
-import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
@@ -64,20 +63,23 @@ export const openLedger = async (
   if (opened === undefined) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
+  const { host, recovers, toRead } = options;
+  let now: (() => number) | undefined;
   try {
     // A shared ledger always recovers, because the claims of dead runs block other runs.
-    if (!isCopy && (options.recovers === true || database.isShared)) await writer.recover();
+    const recovery = !isCopy && (recovers || database.isShared) ? writer.recover() : undefined;
+    await recovery?.catch((thrown: unknown) => {
+      // A reader may lack the rights to write.
+      if (!toRead) throw thrown;
+    });
+    // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
+    const startMs = host.elapsed();
+    const clockMs = await writer.readClockMs?.();
+    if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
   } catch (thrown) {
-    if (options.toRead !== true || !isReadOnly(thrown)) {
-      await database.close();
-      throw thrown;
-    }
+    await database.close();
+    throw thrown;
   }
-  // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
-  const { host } = options;
-  const startMs = host.elapsed();
-  const clockMs = await writer.readClockMs?.();
-  const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
   return {
     path: database.path,
     created,
@@ -131,13 +133,6 @@ export const openLedger = async (
     close: async () => await database.close(writer.end),
   };
 };
-
-/** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
-const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
-
-const isReadOnly = (thrown: unknown) =>
-  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
-  readOnlyCodes.has(thrown.details.systemCode ?? "");
 
 const openStoredFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
