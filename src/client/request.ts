@@ -1,5 +1,4 @@
 /** Builds the request of an endpoint: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
-import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { decodePercent, type Host, isLoopback } from "../host.ts";
@@ -53,15 +52,17 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
 };
 
 /** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
-const isWithoutProxy = (to: URL, list: string) =>
-  list.split(/[\s,]+/).some((entry) => {
-    if (entry === "*") return true;
-    const [, bracketed, plain, ownPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-    const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
-    if (name === "" || (ownPort !== undefined && !hostAndPort(to).endsWith(`:${ownPort}`))) return false;
-    const host = to.hostname.replace(/^\[|\]$/g, "");
-    return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
-  });
+const isWithoutProxy = (to: URL, list: string) => {
+  const { hostname } = to;
+  const hosts = [hostname, hostname.replace(/^\[|\]$/g, ""), hostAndPort(to)];
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      const name = entry.replace(/^\*?\.+/, "");
+      return entry === "*" || (name !== "" && hosts.some((host) => host === name || host.endsWith(`.${name}`)));
+    });
+};
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
