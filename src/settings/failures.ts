@@ -140,12 +140,6 @@ export const inaccessibleFile = (action: "read" | "write", file: string, code: s
   return new Failure("storage", "inaccessible-file", message, details);
 };
 
-export const settingsLocked = (file: string) => {
-  const hint = "wait until the other processes end, then run the same command again";
-  const message = `other processes hold the lock ${file}`;
-  return new Failure("storage", "settings-locked", message, { hint, where: { file }, retryable: true });
-};
-
 export const homeMissing = (cause: unknown) => {
   const details = { hint: "set HOME to a folder that you can write to", where: { environment: "HOME" }, cause };
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);

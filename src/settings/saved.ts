@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
 import {
   checkFileMode,
@@ -15,7 +16,7 @@ import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
-import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
+import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;
 
@@ -136,9 +137,9 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     requireSafeOwnership(file);
     makeFolder(dirname(file));
     fs.accessSync(dirname(file), fs.constants.W_OK);
-    const path = join(dirname(file), "settings.lock");
-    const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
-    if (lock === undefined) throw settingsLocked(path);
+    const about = { path: join(dirname(file), "settings.lock"), title: "the lock of the settings" };
+    const lock = await waitForLock({ ...about, host, maxWaitMs });
+    if (lock === undefined) throw databaseLocked(about);
     try {
       const { members, profiles } = readSaved(host, kind);
       const { profiles: _, ...otherMembers } = members;
