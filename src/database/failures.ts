@@ -1,5 +1,4 @@
 /** Failures of rollcall's own files and databases. */
-import { join } from "node:path";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -109,9 +108,8 @@ const serverHint = (code: string) => {
 };
 
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown) => {
-  const file = join(path, title === storeTitle ? "store.db" : "ledger.db");
-  const fix = code === "EISDIR" ? `name a file, such as ${file}` : "make the folder writable";
-  const hint = `${/^(?:not-a-file|ENOTDIR|EEXIST)$/.test(code) ? "" : `${fix}, or `}${elsewhereHint(title)}`;
+  const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST)$/.test(code);
+  const hint = `${isNoFolder ? "" : "make the folder writable, or "}${elsewhereHint(title)}`;
   const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });
 };
