@@ -69,7 +69,7 @@ export const openDownloads = (options: DownloadOptions) => {
         },
       });
       void exchange.then(({ error }) => {
-        if (error === undefined) return body.push(null);
+        if (!error) return body.push(null);
         trace?.(`* ${error.code}`);
         body.destroy(host.signal.aborted ? host.signal.reason : toFailure(error));
         return resolve(error);

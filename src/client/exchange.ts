@@ -59,7 +59,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       isOver = true;
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
-      if (error !== undefined) connection.destroy();
+      if (error) connection.destroy();
       // A connection can be reused only after undici has seen that it stays open.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
@@ -107,13 +107,13 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;
-          if (onReplyPiece !== undefined) clearTimeout(timer);
+          if (onReplyPiece) clearTimeout(timer);
           const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
           head = { status, headers: Object.fromEntries(entries) };
           onHead?.(status, head.headers);
         },
         onResponseData(controller, piece) {
-          if (onReplyPiece !== undefined) {
+          if (onReplyPiece) {
             if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
             return;
           }

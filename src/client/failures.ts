@@ -115,7 +115,7 @@ const credentialRefused = (
     const text = `the service ${what} (${details.http?.status})${formatSaid(details.http?.said)}`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   };
-  if (credential === undefined) {
+  if (!credential) {
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
     return refused("asks for a key, but rollcall sends this request without one", hint);
   }
@@ -149,7 +149,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
   const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
-  if (first === undefined) return refused(text + said, refusalHint(status, http?.said));
+  if (!first) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
@@ -267,7 +267,7 @@ const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "emp
     return { kind: "html", message: truncate(title.replace(/\s+/g, " ").trim() || undefined) };
   }
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  if (parsed === undefined) return { kind: "text", message: truncate(text) };
+  if (!parsed) return { kind: "text", message: truncate(text) };
   return { kind: "json", message: truncate(findMessage(parsed.value)) };
 };
 

@@ -45,7 +45,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
   return { to, proxy: { url, authorization } };
@@ -76,7 +76,7 @@ export const buildHeaders = (
     if (!isHeaderValue(value)) throw invalidHeader(title);
     headers.push([name, value]);
   };
-  if (credential !== undefined)
+  if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
   if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
@@ -136,6 +136,6 @@ export const traceRequest = (
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);
     for (const [name, value] of Object.entries(headers)) if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${value}`);
-    if (error !== undefined) trace?.(`* ${error.code} ${took}`);
+    if (error) trace?.(`* ${error.code} ${took}`);
   };
 };

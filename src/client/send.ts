@@ -168,7 +168,7 @@ const readReply = <R>(
 ): Reply<R> => {
   const bytes = received.subarray(bomLength(received));
   const parsed = reply(bytes);
-  if (parsed !== undefined && "value" in parsed) return { value: parsed.value, bytes };
+  if (parsed && "value" in parsed) return { value: parsed.value, bytes };
   throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
 };
 

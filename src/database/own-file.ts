@@ -33,7 +33,7 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   // SQLite's shared memory is a file, which also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
-  if (make !== undefined) return make(about, thrown);
+  if (make) return make(about, thrown);
   const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
@@ -109,7 +109,7 @@ export const waitForLock = async (options: failures.TitledFile & LockWaitOptions
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {
     const lock = tryLock(about);
-    if (lock !== undefined) return lock;
+    if (lock) return lock;
     if (isFirst) onWait?.();
     const waitedMs = host.elapsed() - from;
     if (waitedMs >= maxWaitMs) return undefined;

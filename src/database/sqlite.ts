@@ -176,7 +176,7 @@ export const examineFile = async (schema: DatabaseSchema, path: string, sql: str
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
   if (bytes === undefined) return undefined;
   const opened = openFile(schema, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });
-  if (opened === undefined) return { bytes, version: 0, damages: [], rows: [] };
+  if (!opened) return { bytes, version: 0, damages: [], rows: [] };
   const { database } = opened;
   try {
     const checked = bytes <= maxExaminedBytes ? await database.query(`PRAGMA quick_check(${maxDamages})`) : undefined;

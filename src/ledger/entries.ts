@@ -78,8 +78,8 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
   const used = conditions.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
   const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
   for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
-    const hasState = filter.states === undefined || filter.states.includes(entry.state);
-    if (hasState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
+    const hasState = filter.states?.includes(entry.state) ?? true;
+    if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
   }
 }
 

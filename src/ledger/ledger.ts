@@ -60,7 +60,7 @@ export const openLedger = async (
   options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
-  if (opened === undefined) return undefined;
+  if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   const { host, recovers, toRead } = options;
@@ -164,7 +164,7 @@ const readFacts = async (database: db.Database, { destination, account }: entrie
     WHERE destination = ? AND account = ?`;
   const [row] = await database.query(sql, [destination, account]);
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
-    row === undefined || row.isNull(column) ? undefined : row.integer(column),
+    row?.isNull(column) === false ? row.integer(column) : undefined,
   );
   const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
@@ -172,7 +172,7 @@ const readFacts = async (database: db.Database, { destination, account }: entrie
 
 export const examineLedger = async (path: string) => {
   const examined = await db.examineFile(ledgerSchema, path, entries.countsSql);
-  if (examined === undefined) return undefined;
+  if (!examined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };
 };

@@ -99,17 +99,17 @@ export const openRunLedger = async (
     /** The largest body to attempt; undefined without a recent 413. */
     get sizeLimit() {
       const { passed = 0, refused } = destinationFacts.sizes;
-      if (refused === undefined || !isRecent(refused, now())) return undefined;
+      if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
     async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }): Promise<void> {
-      if (ledger === undefined || dryRun) return;
+      if (!ledger || dryRun) return;
       requireIntact();
       const from = host.elapsed();
       const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
-      if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
+      if (!lock) throw ledgerBusy(path, host.elapsed() - from);
       await readFacts();
       await ledger.recover(scope);
     },
@@ -144,7 +144,7 @@ export const openRunLedger = async (
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
-      if (ledger === undefined) return { id: undefined, key, firstTried };
+      if (!ledger) return { id: undefined, key, firstTried };
       const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
       scopeRow ??= await ledger.makeScope(scope);
       const row = await ledger.recordRequest(scopeRow, entry);
@@ -169,11 +169,11 @@ export const openRunLedger = async (
       if (bytes <= passed) return;
       const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
       destinationFacts = { ...destinationFacts, sizes };
-      if (refused !== undefined) await saveFacts(destinationFacts);
+      if (refused) await saveFacts(destinationFacts);
     },
     async recordRefusedSize(bytes: number): Promise<void> {
       const { passed, refused } = destinationFacts.sizes;
-      if (refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes) return;
+      if (refused && isRecent(refused, now()) && refused.bytes <= bytes) return;
       const smaller = passed !== undefined && passed < bytes ? passed : undefined;
       await saveFacts({ ...destinationFacts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
     },

@@ -89,7 +89,7 @@ export const makeSharedWriter = (
         const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }], {
           shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
         });
-        if (recorded === undefined) break;
+        if (!recorded) break;
         if (recorded.integer("missing") === 0) {
           noteRenewal(askedAt);
           return recorded.integer("id");

@@ -64,12 +64,12 @@ export const makeFileWriter = (database: db.Database): Writer => {
     changedSql: "",
     acquireScope: async (scope, waiting) => await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
     recover: async (onlyScope) => {
-      if (onlyScope !== undefined) return await recoverScope(onlyScope);
+      if (onlyScope) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
         // Skips a scope whose lock a live run holds.
         const lock = db.tryLock(toScopeLock(database.path, scope));
-        if (lock !== undefined) await recoverScope(scope);
+        if (lock) await recoverScope(scope);
         lock?.release();
       }
     },

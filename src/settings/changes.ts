@@ -44,7 +44,7 @@ export const showSetting = (sources: SettingsSources, typed: string) => {
 
 const toSettingRow = (layers: Layers, name: values.SettingName) => {
   const resolved = resolveSetting(layers, name);
-  if (resolved === undefined) return { name, value: null, source: null, from: null, problem: null };
+  if (!resolved) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = resolved;
   const invalid = findSettingFailure(name, text, layers);
   const isSaved = source === "profile";
@@ -119,7 +119,7 @@ export const setSetting = async (
   await saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);
-    if (problem !== undefined) throw problem;
+    if (problem) throw problem;
     const value = values.settings[name].parse(typed.value, layers);
     return { [name]: typeof value === "boolean" ? value : typed.value };
   });
@@ -173,7 +173,7 @@ const readImport = async (host: Host, from: string, layers: Layers) => {
   const name = from === "-" ? "(standard input)" : from;
   const toFailure = (code: string, cause: unknown) => failures.unreadableImport(name, code, cause);
   const bytes = await readUpTo(from === "-" ? host.stdin : from, maxImportBytes, host, toFailure);
-  if (bytes === undefined) throw failures.unreadableImport(name, "EFBIG");
+  if (!bytes) throw failures.unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]) => {
     const problem = findSettingProblem(key, value, layers);
@@ -197,7 +197,7 @@ export const listProfiles = ({ host, flags, screen: { warn } }: SettingsSources)
 export const findProfile = (sources: SettingsSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
-  if (found !== undefined) return found;
+  if (found) return found;
   const known = profiles.map(({ name }) => name);
   throw failures.unknownProfile(profile, { known, where: {}, hint: "list the profiles with `rollcall profile list`" });
 };
@@ -241,7 +241,7 @@ export const renameProfile = async (sources: SettingsSources, { from, to }: Reco
   if (to === localProfile) throw failures.profileBuiltIn("rename a profile to");
   const taken = listProfiles(sources).find(({ name }) => name === to);
   const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
-  if (taken !== undefined && !isUnused) throw failures.profileExists(to);
+  if (taken && !isUnused) throw failures.profileExists(to);
   // If the run is killed between the two changes, the keys have the new name, and the settings have the old name.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {

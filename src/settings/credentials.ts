@@ -53,7 +53,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
       const found = await readVariable(variable);
-      if (found === undefined) continue;
+      if (!found) continue;
       hide(found.text);
       checkSecret(found, [use]);
       return { state: "ready", from: found.from, username, secret: () => found.text };
@@ -63,7 +63,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const { profiles, where } = readSaved(host, "credentials", screen.warn);
     const saved = profiles.get(profile)?.[use];
-    if (saved === undefined) return undefined;
+    if (!saved) return undefined;
     if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
       const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
       const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
@@ -93,12 +93,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     if (isProfileNamed) {
       const ofProfile = findInLogin(use, origin) ?? (isCommandOfProfile ? findInCommand(use, origin) : undefined);
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (ofProfile !== undefined && unused.length > 0)
+      if (ofProfile && unused.length > 0)
         notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      if (ofProfile !== undefined) return ofProfile;
+      if (ofProfile) return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    if (found !== undefined) return found;
+    if (found) return found;
     const login = adviseLogin(layers, use, origin, true);
     return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
   };
@@ -174,7 +174,7 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
   const where = { environment: fileVariable, file };
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
-  if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
+  if (!bytes) throw failures.invalidCredential(from, "long", where);
   return { text: removeLineEnd(bytes.toString("utf8")), from, where };
 };
 
@@ -184,7 +184,7 @@ export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
 /** @throws Failure `invalid-credential`, whose message lacks the secret */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]) => {
   const fault = findSecretFault(text, uses);
-  if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
+  if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
 /** A key has only visible ASCII. A password (of `call read` or a database) is any text on one line. */

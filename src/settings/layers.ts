@@ -118,7 +118,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
     return { text, source, where: { setting: name, ...where } };
   };
   const typed = resolve(flags[name], "command line", { option: toOptionName(name) });
-  if (typed !== undefined) return typed;
+  if (typed) return typed;
   const environment = values.toVariableName(name);
   const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;
   const fromEnvironment = resolve(env[environment], "environment", { environment });
@@ -127,7 +127,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
   const isReplaced = isProfileNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
   // The local service has its own URLs and its own key.
-  if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
+  if (effective && !isReplaced && !(isOfService && local)) return effective;
   const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
@@ -144,7 +144,7 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
 /** @throws Failure `setting-invalid` */
 export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name) => {
   const resolved = resolveSetting(layers, name);
-  if (resolved === undefined) return undefined;
+  if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
   // The failure names the setting that an invalid default derives from.

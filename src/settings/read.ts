@@ -142,7 +142,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const text = typed?.trim() ?? (await readText());
     if (text === undefined || !urlPattern.test(text)) return undefined;
     const parsed = parseDatabaseUrl(text);
-    if (parsed === undefined) {
+    if (!parsed) {
       const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
       // Any part of an invalid URL may be a password.
       throw invalidDatabaseUrl({ title, wanted });
@@ -181,7 +181,7 @@ const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?
 
 const parseDatabaseUrl = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  if (!url || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
   // An unencoded / or ? in a password ends the host early.
   const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
   if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
@@ -202,7 +202,7 @@ const findInPasswordFile = ({ host: { env }, screen }: SettingsSources, url: URL
     const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
     if (!isMatch || fields[wanted.length] === undefined) continue;
     const looseMode = checkFileMode(file, "600");
-    if (looseMode === undefined) return fields[wanted.length];
+    if (!looseMode) return fields[wanted.length];
     screen.warn(looseMode);
     return undefined;
   }

@@ -71,9 +71,9 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
-  if (bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
+  if (!bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
   const problems = [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
-  for (const problem of problems) if (problem !== undefined) warn?.(problem);
+  for (const problem of problems) if (problem) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
@@ -105,7 +105,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
   // The message of JSON.parse would quote the text, which may contain secrets.
   const fault = findFault(content);
-  if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
+  if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
   const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
@@ -139,7 +139,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     fs.accessSync(dirname(file), fs.constants.W_OK);
     const about = { path: join(dirname(file), "settings.lock"), title: "the lock of the settings" };
     const lock = await waitForLock({ ...about, host, maxWaitMs });
-    if (lock === undefined) throw databaseLocked(about);
+    if (!lock) throw databaseLocked(about);
     try {
       const { members, profiles } = readSaved(host, kind);
       const { profiles: _, ...otherMembers } = members;

@@ -83,7 +83,7 @@ const choiceOf = <const Words extends readonly [string, ...string[]]>(title: str
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
-  if (words === undefined) return reject("a command line whose quotes are closed");
+  if (!words) return reject("a command line whose quotes are closed");
   return words[0] ? text : reject("a command line: a program and its arguments");
 };
 
