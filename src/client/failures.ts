@@ -215,25 +215,21 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 
 type ConnectionError = Pick<TransportError, "code" | "status">;
 
-type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
-  Partial<Pick<RequestContext, "toUrlChange">> & { setting: string };
+type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> & { setting: string };
 
 export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code } = error;
-  const { setting, silenceMs, tries, toUrlChange, route } = context;
+  const { setting, silenceMs, tries, route } = context;
   const { to, proxy } = route;
-  const target = `${hostAndPort(to)}${proxy === undefined ? "" : ` through the proxy ${hostAndPort(proxy.url)}`}`;
+  const target = `${hostAndPort(to)}${proxy ? ` through the proxy ${hostAndPort(proxy.url)}` : ""}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
-  const fix = connectionHint(error, context);
-  const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
-  const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
-  const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
-  const usualStep = `check ${settingText}${proxy === undefined ? "" : " and the proxy variables"}, or`;
+  const remedy = connectionHint(error, setting);
+  const checked = `${setting === "log_base_url" ? "log_base_url (or base_url)" : setting}${proxy ? " and the proxy variables" : ""}`;
   const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
-  const hint = fix ?? `${urlHint === undefined ? usualStep : `${urlHint}; otherwise`} ${retry}`;
-  const facts = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
+  const hint = remedy ?? `check ${checked}, or ${retry}`;
+  const facts = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${reason}`, facts);
 };
 
@@ -244,12 +240,11 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status }: ConnectionError, { setting, toUrlChange }: ConnectionContext) => {
+const connectionHint = ({ code, status }: ConnectionError, setting: string) => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "SILENT") return "increase --timeout";
-  // A probe of `doctor` has no `toUrlChange`, and `--max-wait` limits it like a read.
-  const limit = setting === "log_base_url" && toUrlChange !== undefined ? "--timeout" : "--max-wait";
+  const limit = setting === "log_base_url" ? "--timeout" : "--max-wait";
   return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 

@@ -12,13 +12,8 @@ export type ClientOptions = Readonly<{
   host: Host;
   /** @throws Failure if the URL is not set */
   baseUrl: (host: EndpointHost) => string;
-  /** Returns the command, variable or option that sets the URL of a host. */
-  toUrlChange: (host: EndpointHost, url: string) => string;
   /** Called when a request needs a credential, and again with `refused` after a 401. */
-  credential: (
-    use: CredentialUse,
-    context: { origin: string; refused: boolean },
-  ) => Promise<Credential>;
+  credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
   project: { header: string; value: string } | undefined;
   /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
   timeoutMs: number | undefined;

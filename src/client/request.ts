@@ -16,9 +16,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.use !== undefined && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
-  const toUrlChange = (url: string) => options.toUrlChange(endpoint.host, url);
-  const url = `${to.origin}${path}`;
-  return { endpoint, route: findRoute(to, host.env), path, url, project: project?.value, toUrlChange };
+  return { endpoint, route: findRoute(to, host.env), path, url: `${to.origin}${path}`, project: project?.value };
 };
 
 const buildPath = (path: string, parameters: unknown) => {

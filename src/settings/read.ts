@@ -9,7 +9,7 @@ import { decodePercent } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown } from "./failures.ts";
-import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findLayers, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
@@ -48,12 +48,6 @@ export const readSettings = async (given: SettingsSources) => {
       noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
-    },
-    toUrlChange(of: EndpointHost, url: string): string {
-      const { name, source } = findUrlSource(layers, values.urlSettingName(of));
-      if (source === "command line") return `${toOptionName(name)} ${url}`;
-      if (source === "environment") return `${values.toVariableName(name)}=${url}`;
-      return `\`${inProfile(`rollcall config set ${name} ${url}`, profile)}\``;
     },
     ...credentials.openCredentials(sources, layers, readVariable),
     /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
