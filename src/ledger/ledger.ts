@@ -100,18 +100,18 @@ export const openLedger = async (
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
     /** Returns the row of a new or known scope. */
-    async makeScope(scope: entries.LedgerScope): Promise<number> {
+    async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
       const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
       return row?.integer("id") ?? 0;
     },
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
-    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
+    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts) {
       const { passed = null, refused } = facts.sizes;
       const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
       await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
     },
-    async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
+    async resolve(id: string, state: "assumed_logged" | "released") {
       const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
         WHERE id = ? AND state = 'unknown' RETURNING id`;
       const row = entries.parseId(id);
@@ -119,7 +119,7 @@ export const openLedger = async (
       return resolved?.length === 1;
     },
     /** Keeps requests in flight or unknown, because their groups may be logged. Returns the number of deletions. */
-    async forget(filter: entries.EntryFilter): Promise<number> {
+    async forget(filter: entries.EntryFilter) {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
         if (!entries.isUnknown(state)) rows.push(entries.parseId(id));

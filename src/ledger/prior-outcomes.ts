@@ -42,7 +42,7 @@ export const openPriorOutcomes = (options: {
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
     /** `entries` must include all unknown requests, and the requests that may be new or changed since the last call. */
-    async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
+    async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
       unknownEntries = [];
@@ -65,7 +65,7 @@ export const openPriorOutcomes = (options: {
     /** True if a group that is not sent again was logged from an input with another name. */
     wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
     /** Records an outcome of this run, which overrides earlier outcomes. */
-    recordOutcome(group: number, outcome: "logged" | "unknown"): void {
+    recordOutcome(group: number, outcome: "logged" | "unknown") {
       set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
     },
   };

@@ -53,7 +53,7 @@ export const openRunLedger = async (
   // `--resend-logged` and a run without a ledger log groups again, so the requests need new keys.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
-  let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   /** True if the service echoed a key before this run; undefined before the first read of the ledger. */
   let echoedBefore: boolean | undefined;
   let lock: Lock | undefined;
@@ -64,11 +64,11 @@ export const openRunLedger = async (
   let revision = 0;
 
   const readFacts = async () => {
-    destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
-    echoedBefore ??= destinationFacts.echoesKey;
+    facts = (await ledger?.readFacts(scope)) ?? facts;
+    echoedBefore ??= facts.echoesKey;
   };
-  const saveFacts = async (facts: DestinationFacts) => {
-    destinationFacts = facts;
+  const saveFacts = async (changed: DestinationFacts) => {
+    facts = changed;
     await ledger?.saveFacts(scope, facts);
   };
   const requireLease = () => {
@@ -88,22 +88,22 @@ export const openRunLedger = async (
     resultFacts: ledger === undefined ? null : { path, created: ledger.created },
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
     /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
-    get honorsKeys(): boolean {
+    get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },
     /** True if a later run may resend an unknown request. */
-    get willHonorKeys(): boolean {
-      return options.honorsKeys || destinationFacts.echoesKey;
+    get willHonorKeys() {
+      return options.honorsKeys || facts.echoesKey;
     },
     now,
     /** The largest body to attempt; undefined without a recent 413. */
     get sizeLimit() {
-      const { passed = 0, refused } = destinationFacts.sizes;
+      const { passed = 0, refused } = facts.sizes;
       if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
-    async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }): Promise<void> {
+    async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }) {
       if (!ledger || dryRun) return;
       requireIntact();
       const from = host.elapsed();
@@ -114,7 +114,7 @@ export const openRunLedger = async (
       await ledger.recover(scope);
     },
     release,
-    async hasChanged(): Promise<boolean> {
+    async hasChanged() {
       const before = revision;
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
@@ -156,29 +156,29 @@ export const openRunLedger = async (
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
     /** Returns false if the request was resolved, or if another run retries or logged the request. */
-    async recordRetry({ id }: RecordedRequest): Promise<boolean> {
+    async recordRetry({ id }: RecordedRequest) {
       requireIntact();
       return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
     },
-    async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
+    async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
       if (id !== undefined) await ledger?.recordOutcome(parseId(id), outcome);
     },
-    recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
-    async recordPassedSize(bytes: number): Promise<void> {
-      const { passed = 0, refused } = destinationFacts.sizes;
+    recordKeyEcho: async () => await saveFacts({ ...facts, echoesKey: true }),
+    async recordPassedSize(bytes: number) {
+      const { passed = 0, refused } = facts.sizes;
       if (bytes <= passed) return;
       const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
-      destinationFacts = { ...destinationFacts, sizes };
-      if (refused) await saveFacts(destinationFacts);
+      facts = { ...facts, sizes };
+      if (refused) await saveFacts(facts);
     },
-    async recordRefusedSize(bytes: number): Promise<void> {
-      const { passed, refused } = destinationFacts.sizes;
+    async recordRefusedSize(bytes: number) {
+      const { passed, refused } = facts.sizes;
       if (refused && isRecent(refused, now()) && refused.bytes <= bytes) return;
       const smaller = passed !== undefined && passed < bytes ? passed : undefined;
-      await saveFacts({ ...destinationFacts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
+      await saveFacts({ ...facts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
-    async close(): Promise<void> {
+    async close() {
       release();
       await ledger?.close();
     },

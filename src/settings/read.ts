@@ -43,7 +43,7 @@ export const readSettings = async (given: SettingsSources) => {
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
     /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
-    address(of: EndpointHost): string {
+    address(of: EndpointHost) {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
@@ -51,7 +51,7 @@ export const readSettings = async (given: SettingsSources) => {
     },
     ...credentials.openCredentials(sources, layers, readVariable),
     /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
-    dataFolder(): string | undefined {
+    dataFolder() {
       const folder = findDataFolder(host);
       if (folder !== undefined) requireSafeOwnership(folder);
       return folder;
