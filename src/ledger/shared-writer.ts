@@ -14,6 +14,9 @@ const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
 const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 
+const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
+  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
+
 /** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
@@ -29,10 +32,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
   const renew = async () => {
     const askedAt = elapsed();
-    const rows = await database.query(
-      `UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`,
-      [id],
-    );
+    const rows = await database.query(renewSql, [id]);
     if (rows.length === 0) isLost = true;
     else noteRenewal(askedAt);
   };
@@ -141,9 +141,6 @@ const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /** More than 1, because another run may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
-const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
-  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
-
 const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
@@ -157,7 +154,7 @@ const releasedRequestsSql = (run: string) =>
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),
-  ${renewLeaseSql},
+  alive AS (${renewSql}),
   added AS (
     INSERT INTO rollcall.request
       (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
@@ -181,7 +178,7 @@ const takenSql = `
   WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
 const recordRetrySql = `
-  WITH ${renewLeaseSql}
+  WITH alive AS (${renewSql})
   UPDATE rollcall.request
   SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()
   FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')
