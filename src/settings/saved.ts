@@ -23,24 +23,23 @@ export type FolderHost = Pick<Host, "env" | "platform">;
 const folders = {
   settings: {
     ...{ variable: "ROLLCALL_CONFIG_DIR", xdg: "XDG_CONFIG_HOME", home: ".config", mac: "Library/Preferences" },
-    windows: { variable: "APPDATA", home: "AppData/Roaming", name: "Config" },
+    windows: { variable: "APPDATA", name: "Config" },
   },
   data: {
     ...{ variable: "ROLLCALL_DATA_DIR", xdg: "XDG_DATA_HOME", home: ".local/share" },
     mac: "Library/Application Support",
-    windows: { variable: "LOCALAPPDATA", home: "AppData/Local", name: "Data" },
+    windows: { variable: "LOCALAPPDATA", name: "Data" },
   },
 };
 
 const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) => {
   const { variable, xdg, home, mac, windows } = folders[kind];
-  const { [variable]: chosen, [xdg]: base, HOME } = env;
+  const { [variable]: chosen, [xdg]: base, [windows.variable]: appData, HOME } = env;
   if (chosen) return resolve(chosen);
   // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
-  if (platform !== "win32") return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
-  const folder = env[windows.variable] || (env.USERPROFILE && join(env.USERPROFILE, windows.home));
-  return folder ? join(folder, "rollcall", windows.name) : undefined;
+  if (platform === "win32") return appData ? join(appData, "rollcall", windows.name) : undefined;
+  return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
 /** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
