@@ -36,7 +36,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
   const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
-    route.proxy === undefined || isForwardedByProxy(route)
+    !route.proxy || isForwardedByProxy(route)
       ? new Agent(agentOptions)
       : await openTunnels(route.proxy, { ...agentOptions, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
@@ -84,7 +84,7 @@ const openTunnels = async (
   return new ProxyAgent({
     ...options,
     uri: url.origin,
-    ...(token === undefined ? {} : { token }),
+    ...(token && { token }),
     clientFactory: (origin) => {
       const pool = new Pool(origin, { connect });
       const connectTunnel = ({ path, headers }: { path: string; headers: Record<string, string> }) =>

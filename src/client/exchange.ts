@@ -43,8 +43,8 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 /** Returns transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
-    const { silenceMs, totalMs } = request;
+    const { method, route, path, headers, body, signal, maxReplyLength } = request;
+    const { silenceMs, totalMs, onHead, onReplyPiece } = request;
     const connectMs = Math.max(request.connectMs, minConnectMs);
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
@@ -93,12 +93,12 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       {
         method,
         origin: proxy?.url.origin ?? to.origin,
-        path: proxy === undefined ? path : to.origin + path,
+        path: proxy ? to.origin + path : path,
         headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-        body: streamed === undefined ? plainBody : yieldBody(streamed, bodyEvents),
+        body: streamed ? yieldBody(streamed, bodyEvents) : plainBody,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
-        ...(streamed === undefined ? {} : { reset: true }),
+        ...(streamed && { reset: true }),
       },
       {
         onRequestStart: startTotalTimer,

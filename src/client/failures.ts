@@ -92,7 +92,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { status: n
     const { location = "" } = reply.headers;
     const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
     // The query can contain secrets.
-    const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
+    const target = to ? `${to.origin}${to.pathname}` : "an invalid location";
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
     return fail("refused", "unexpected-redirect", text, hint);

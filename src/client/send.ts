@@ -80,9 +80,9 @@ export const openClient = (options: ClientOptions) => {
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
-    if (tried.status !== 401 || credential === undefined || content.signal.aborted) return tried;
+    if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
     const another = await findCredential(options, context, credential);
-    return another === undefined ? tried : await tryOnce(context, content, another);
+    return another ? await tryOnce(context, content, another) : tried;
   };
 
   /** Retries repeatable endpoints within `--max-wait`. @throws Failure */

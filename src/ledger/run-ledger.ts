@@ -46,7 +46,7 @@ export const openRunLedger = async (
   const scope: LedgerScope = { destination, account, model, split, batch };
   const make = !dryRun && location?.require !== true;
   const ledger =
-    location === undefined ? undefined : await (await import("./ledger.ts")).openLedger(location, { ...options, make });
+    location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
@@ -85,7 +85,7 @@ export const openRunLedger = async (
   };
 
   return {
-    resultFacts: ledger === undefined ? null : { path, created: ledger.created },
+    resultFacts: ledger ? { path, created: ledger.created } : null,
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
     /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
     get honorsKeys() {

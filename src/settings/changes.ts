@@ -177,7 +177,7 @@ const readImport = async (host: Host, from: string, layers: Layers) => {
   const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]) => {
     const problem = findSettingProblem(key, value, layers);
-    return problem === undefined ? [] : [{ ...where([key]), ...problem, path: [key] }];
+    return problem ? [{ ...where([key]), ...problem, path: [key] }] : [];
   });
   if (problems.length > 0) throw failures.invalidImportSettings(name, problems);
   return members;

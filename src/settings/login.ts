@@ -4,7 +4,7 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -127,11 +127,11 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     /** Returns the origin of a saved key that the login would replace by a key for another origin. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
-      for (const { use, origin } of findLogins()) {
+      const replaced = findLogins().map(({ use, origin }) => {
         const login = saved?.[use];
-        if (isObject(login) && typeof login.origin === "string" && login.origin !== origin) return login.origin;
-      }
-      return undefined;
+        return isObject(login) && login.origin !== origin ? login.origin : undefined;
+      });
+      return replaced.find((origin) => typeof origin === "string");
     },
     askNextSetting: async () => await askNextSetting(key),
     /** Saves the settings, then the key. Returns the path of the credentials file. */
@@ -141,7 +141,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
-      const logins = findLogins().map(({ use, origin }): [string, JsonObject] => {
+      const logins = findLogins().map(({ use, origin }) => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });
       return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));

@@ -25,7 +25,7 @@ export const readSettings = async (given: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
-    const names = ([...values.urlSettingNames, "credential_command"] as const).map(values.toVariableName);
+    const names = values.settingNames.filter((name) => values.settings[name].isOfService).map(values.toVariableName);
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
     if (set.length > 0) notice(values.formatUnused(set, " with the local service"));
   }
@@ -64,8 +64,7 @@ export const readSettings = async (given: SettingsSources) => {
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-      const project = requireSetting("project");
-      const maxBodyBytes = requireSetting("max_body_size");
+      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },
   };
@@ -101,14 +100,12 @@ export const settingMissing = (missing: values.SettingName, profile: string, can
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, localFallback } = values.settings[name];
   const ways = [
-    ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
+    hasOption && `pass ${toOptionName(name)} ${example}`,
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
-    ...(canBeLocal && (localFallback !== undefined || name.endsWith("base_url"))
-      ? ["use the local service with --local"]
-      : []),
+    canBeLocal && (localFallback || name.endsWith("base_url")) && "use the local service with --local",
   ];
-  const details = { hint: ways.join(", or "), where: { setting: name } };
+  const details = { hint: ways.filter(Boolean).join(", or "), where: { setting: name } };
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
 };
 

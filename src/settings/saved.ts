@@ -71,16 +71,17 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
   if (!bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
-  const problems = [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
-  for (const problem of problems) if (problem) warn?.(problem);
+  for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = Object.entries(profiles).map(([name, saved]) => {
-    if (isObject(saved)) return [name, saved] as const;
-    throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
-  });
-  return { members, where, profiles: new Map(found) };
+  const found = new Map<string, JsonObject>();
+  for (const [name, saved] of Object.entries(profiles)) {
+    if (!isObject(saved))
+      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+    found.set(name, saved);
+  }
+  return { members, where, profiles: found };
 };
 
 const readIfExists = (file: string) => {
