@@ -57,9 +57,8 @@ type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocatio
 
 export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile) => {
   const creation = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
-  const usualHint = where.file === undefined ? creation : "return to the default with `rollcall profile use default`";
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
-  const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
+  const details = { ...didYouMean(findNearest(profile, known), hint ?? creation), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
 };
 
