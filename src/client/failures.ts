@@ -52,21 +52,21 @@ const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "
 /** True if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
+const replyFaults: Readonly<Record<string, string>> = {
+  TOO_LONG: `is larger than ${maxReplyBytes / 1024 / 1024} MiB`,
+  UNKNOWN_ENCODING: "has a compression that rollcall did not request",
+};
+
 export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const { status, error = new TransportError("CUT") } = reply;
   if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
   const { endpoint, url } = request;
-  const setting = urlSettingName(endpoint.host);
   const details = toDetails(request, status);
-  const refused = (kind: string, text: string, hint: string) =>
-    new Failure("refused", kind, `the reply of ${url} ${text}`, { hint: `check ${hint}`, ...details });
-  if (error.code === "TOO_LONG") {
-    const size = `is larger than ${maxReplyBytes / 1024 / 1024} MiB`;
-    return refused("reply-too-large", size, `${setting}, or download the reply with curl -o`);
-  }
-  if (error.code === "UNKNOWN_ENCODING")
-    return refused("invalid-reply", "has a compression that rollcall did not request", urlSettings[endpoint.host]);
-  return connectionFailed(error, { ...request, setting }, details);
+  const fault = replyFaults[error.code];
+  if (fault === undefined)
+    return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+  const hint = `check ${urlSettings[endpoint.host]}`;
+  return new Failure("refused", "invalid-reply", `the reply of ${url} ${fault}`, { hint, ...details });
 };
 
 const toStatusFailure = (request: RequestContext, reply: TryResult & { status: number }) => {
