@@ -56,9 +56,9 @@ export const profileBuiltIn = (action: string, hint?: string) =>
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile) => {
-  const creation = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
+  const usualHint = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
-  const details = { ...didYouMean(findNearest(profile, known), hint ?? creation), subject: profile, where };
+  const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
 };
 
