@@ -75,7 +75,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
     const login = adviseLogin(layers, use, origin, false);
-    const failure = failures.credentialWrongOrigin({ use, profile, boundOrigin, origin, login });
+    const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, boundOrigin);
     return { state: "elsewhere", from, failure };
   };
   const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";

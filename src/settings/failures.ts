@@ -87,9 +87,11 @@ export const duplicateCredential = (variable: string, fileVariable: string) => {
   return new Failure("usage", "duplicate-credential", message, { hint: "unset one of them" });
 };
 
-type CredentialFile = Readonly<{ environment: string; file: string }>;
-
-export const unreadableCredentialFile = (where: CredentialFile, code: string, cause: unknown) => {
+export const unreadableCredentialFile = (
+  where: Record<"environment" | "file", string>,
+  code: string,
+  cause: unknown,
+) => {
   const message = `cannot read the file in ${where.environment}: ${where.file} (${describeSystemCode(code)})`;
   const hint = `set ${where.environment} to a file that contains the key`;
   return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
@@ -114,9 +116,8 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-type WrongOrigin = LoginAdvice & { boundOrigin: string };
-
-export const credentialWrongOrigin = ({ use, origin, profile, login, boundOrigin }: WrongOrigin) => {
+export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string) => {
+  const { use, origin, profile, login } = advice;
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
   return new Failure("auth", "credential-wrong-origin", message, { hint: `save a key for ${origin}: \`${login}\`` });
 };
