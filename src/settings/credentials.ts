@@ -162,7 +162,6 @@ export const openVariables = (host: Host) => {
   };
 };
 
-/** Reads a variable, or the file that `…_FILE` names. @throws Failure */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
