@@ -63,7 +63,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const { profiles, where } = readSaved(host, "credentials", screen.warn);
     const saved = profiles.get(profile)?.[use];
-    if (!saved) return undefined;
+    if (saved === undefined) return undefined;
     if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
       const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
       const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;

@@ -74,10 +74,10 @@ export const secretFaults = {
 export type SecretFault = keyof typeof secretFaults;
 
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}) => {
-  const mayBePassword = fault === "characters";
-  const hint = mayBePassword
-    ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
-    : "give only the key, on one line";
+  const hint =
+    fault === "characters"
+      ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+      : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
