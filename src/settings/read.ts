@@ -172,7 +172,7 @@ const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?
 
 const parseDatabaseUrl = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  if (url?.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
   // An unencoded / or ? in a password ends the host early.
   const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
   if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
