@@ -1,5 +1,6 @@
 /** Reads, shows and changes settings, profiles and credentials. */
 
+export { urlSettingName } from "../contract/endpoint.ts";
 export * from "./changes.ts";
 export { credentialUses, findSecretVariables } from "./credentials.ts";
 export { localProfile, readSavedTexts, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -12,5 +13,4 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
-  urlSettingName,
 } from "./values.ts";
