@@ -5,10 +5,10 @@ import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
-import { decodePercent } from "../host.ts";
+import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
-import { folderUnknown } from "./failures.ts";
+import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import { findLayers, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
@@ -150,11 +150,16 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
     }
     const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
-    const password = known || findInPasswordFile(sources, parsed.url);
+    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
+    const password = known || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
-    const line = password === undefined ? readValue(layers, "credential_command") : undefined;
-    if (line === undefined) return { path, password };
-    return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
+    if (password !== undefined) return { path, password };
+    const line = readValue(layers, "credential_command");
+    if (line !== undefined)
+      return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
+    if (!inFile) return { path };
+    const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
+    return { path, passwordCommand: async () => await Promise.reject(failure) };
   };
   const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
     (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
@@ -181,21 +186,19 @@ const parseDatabaseUrl = (text: string) => {
   return { url, secret };
 };
 
-/** Ignores a file that others can read, as PostgreSQL's programs do. */
-const findInPasswordFile = ({ host: { env }, screen }: SettingsSources, url: URL) => {
+/** PostgreSQL's programs ignore a password file that others can read. */
+const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
-  for (const line of lines.filter((each) => !each.startsWith("#"))) {
+  for (const line of lines) {
     const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
     const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
+    const password = fields[wanted.length];
     const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
-    if (!isMatch || fields[wanted.length] === undefined) continue;
-    const looseMode = checkFileMode(file, "600");
-    if (!looseMode) return fields[wanted.length];
-    screen.warn(looseMode);
-    return undefined;
+    if (isMatch && !line.startsWith("#") && password !== undefined)
+      return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
   }
   return undefined;
 };

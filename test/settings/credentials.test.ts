@@ -152,14 +152,14 @@ describe("the password of a database", () => {
     expect([...home.hidden].includes(password ?? "pw")).toBe(password !== undefined);
   });
 
-  it("is not read from a file that the group can read, with a warning", async () => {
+  it("is not read from a file that the group can read", async () => {
     const home = openHome({ profiles: {} });
     const file = home.file("pgpass");
     writeFileSync(file, "*:*:*:*:pw", { mode: 0o640 });
     Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
     const location = await (await home.read()).ledgerLocation();
     expect(location?.password).toBeUndefined();
-    expect(home.warnings).toMatchObject([{ rule: "insecure-permissions", advice: `chmod 600 ${file}` }]);
+    expect(await failureOf(() => location?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
   });
 
   it("comes, for a typed URL, from the same URL in the environment, and is hidden in any case", async () => {
