@@ -1,5 +1,5 @@
 /** Failures of requests to the service, of its replies, and of connections. */
-import { type Credential, urlSettingName } from "../contract/endpoint.ts";
+import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
@@ -37,6 +37,8 @@ const urlSettings = {
   inference: "inference_base_url (the part of the URL before /v1/models)",
   log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };
+
+const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : `${host}_base_url`);
 
 const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string) => ({
   where: { setting: urlSettingName(endpoint.host) },

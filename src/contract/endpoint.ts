@@ -5,9 +5,6 @@ import type { ReplyReader } from "./replies.ts";
 /** By default, the URL of `log` is that of `base`. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** Returns the name of the setting with the URL of a host. */
-export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
-
 /** Basic for `calls`, Bearer for the others (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 

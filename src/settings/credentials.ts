@@ -1,6 +1,6 @@
 /** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
-import { type Credential, type CredentialUse, urlSettingName } from "../contract/endpoint.ts";
+import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
@@ -10,7 +10,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved.ts";
-import { formatUnused, toVariableName, urlSettingNames } from "./values.ts";
+import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** The host of each use (interface 5), and the variables of its secret. The first variable overrides the others. */
 export const useTargets = {

@@ -1,6 +1,5 @@
 /** Reads, shows and changes settings, profiles and credentials. */
 
-export { urlSettingName } from "../contract/endpoint.ts";
 export * from "./changes.ts";
 export { credentialUses, findSecretVariables } from "./credentials.ts";
 export { localProfile, readSavedTexts, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -13,4 +12,5 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
+  urlSettingName,
 } from "./values.ts";

@@ -1,6 +1,6 @@
 /** Asks questions on a terminal. Logs in: reads a key, asks for missing settings, and saves the answers. */
 import { Writable } from "node:stream";
-import { type CredentialUse, urlSettingName } from "../contract/endpoint.ts";
+import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
@@ -65,7 +65,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
-  return settings.get(urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
+  return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
 type Login = Readonly<{ use: CredentialUse; origin: string }>;
@@ -117,7 +117,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   const known = findLogins();
   if (known.length === 0) {
     const { host: missing } = credentials.useTargets[only ?? "log"];
-    throw settingMissing(urlSettingName(missing), settings.profile, false);
+    throw settingMissing(values.urlSettingName(missing), settings.profile, false);
   }
   const key = await readKey(sources, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });

@@ -1,6 +1,6 @@
 /** Reads the settings of one run, and the locations of its ledger and store. */
 import { join, resolve } from "node:path";
-import { type EndpointHost, urlSettingName } from "../contract/endpoint.ts";
+import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
@@ -44,8 +44,8 @@ export const readSettings = async (given: SettingsSources) => {
     require: requireSetting,
     /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost) {
-      const url = requireSetting(urlSettingName(of));
-      noteUrlSource(layers, urlSettingName(of), notice);
+      const url = requireSetting(values.urlSettingName(of));
+      noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },

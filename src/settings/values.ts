@@ -1,4 +1,5 @@
 /** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
+import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
 type Rejected = Readonly<{ wanted: string }>;
@@ -157,6 +158,7 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
 
 export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
+export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
 export const formatUnused = (variables: readonly string[], reason: string) =>
