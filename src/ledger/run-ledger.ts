@@ -45,8 +45,7 @@ export const openRunLedger = async (
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
   const make = !dryRun && location?.require !== true;
-  const ledger =
-    location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
+  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
