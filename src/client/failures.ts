@@ -189,10 +189,13 @@ const systemTexts: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",
   ETIMEDOUT: "the host did not answer",
+  EHOSTUNREACH: "the host is unreachable",
+  ENETUNREACH: "the network is unreachable",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
   EPROTO: "it does not speak TLS",
   ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
+  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
 };
 
 const clientTexts: Readonly<Record<string, string>> = {
