@@ -73,6 +73,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const from = `login of the profile ${profile}`;
     const username = findUsername(use, typeof saved.username === "string" ? saved.username : undefined);
     hide(key);
+    checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
     const login = adviseLogin(layers, use, origin, false);
     const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, boundOrigin);
