@@ -191,9 +191,18 @@ export const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** Reads no pipe, because a pipe can be read only once. */
-const readSecretFile = (file: string) =>
-  fs.statSync(file).size > maxSecretBytes ? undefined : readRegularFile(file).toString("utf8");
+/** Reads no pipe, because a pipe can be read only once. Keeps the position if the file is also standard input. */
+const readSecretFile = (file: string) => {
+  if (!fs.statSync(file).isFile()) return undefined;
+  const opened = fs.openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(maxSecretBytes + 1);
+    const length = fs.readSync(opened, bytes, 0, bytes.length, 0);
+    return length > maxSecretBytes ? undefined : bytes.toString("utf8", 0, length);
+  } finally {
+    fs.closeSync(opened);
+  }
+};
 
 /** Returns the keys of all profiles. */
 export const listSavedKeys = (host: FolderHost) => {
