@@ -44,9 +44,9 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const commandVariable = toVariableName("credential_command");
   const findUsername = (use: CredentialUse, saved?: string) => {
     if (use !== "calls") return undefined;
-    const { ROLLCALL_USERNAME: variable } = host.env;
+    const variable = host.env.ROLLCALL_USERNAME || undefined;
     const [first, second] = isProfileNamed ? [saved, variable] : [variable, saved];
-    const name = first || second || "api";
+    const name = first ?? second ?? "api";
     return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
