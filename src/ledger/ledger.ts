@@ -1,6 +1,7 @@
 /** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import * as db from "../database/index.ts";
+import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
@@ -69,8 +70,7 @@ export const openLedger = async (
     // A shared ledger always recovers, because the claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || database.isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
-      // A reader may lack the rights to write.
-      if (!toRead) throw thrown;
+      if (!toRead || !isReadOnly(thrown)) throw thrown;
     });
     // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
     const startMs = host.elapsed();
@@ -133,6 +133,13 @@ export const openLedger = async (
     close: async () => await database.close(writer.end),
   };
 };
+
+/** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
+const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
+
+const isReadOnly = (thrown: unknown) =>
+  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
+  readOnlyCodes.has(thrown.details.systemCode ?? "");
 
 const openStoredFiles = (database: db.Database): WrittenFiles => ({
   readDigest: async (path) =>
