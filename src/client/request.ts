@@ -1,4 +1,5 @@
 /** Builds the request of an endpoint: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
+import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { decodePercent, type Host, isLoopback } from "../host.ts";
@@ -51,14 +52,16 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
 
 /** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
 const isWithoutProxy = (to: URL, list: string) => {
-  const { hostname } = to;
-  const hosts = [hostname, hostname.replace(/^\[|\]$/g, ""), hostAndPort(to)];
+  const host = to.hostname.replace(/^\[|\]$/g, "");
+  const hosts = [host, to.hostname, hostAndPort(to)];
+  const hasDomain = isIP(host) === 0;
   return list
     .toLowerCase()
     .split(/[\s,]+/)
     .some((entry) => {
       const name = entry.replace(/^\*?\.+/, "");
-      return entry === "*" || (name !== "" && hosts.some((host) => host === name || host.endsWith(`.${name}`)));
+      if (entry === "*" || name === "") return entry === "*";
+      return hosts.some((each) => each === name || (hasDomain && each.endsWith(`.${name}`)));
     });
 };
 
