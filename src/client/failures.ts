@@ -65,7 +65,8 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const fault = replyFaults[error.code];
   if (fault === undefined)
     return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
-  const hint = `check ${urlSettings[endpoint.host]}`;
+  const download = error.code === "TOO_LONG" ? ", or download the reply with curl -o" : "";
+  const hint = `check ${urlSettings[endpoint.host]}${download}`;
   return new Failure("refused", "invalid-reply", `the reply of ${url} ${fault}`, { hint, ...details });
 };
 
@@ -225,10 +226,12 @@ export const connectionFailed = (error: ConnectionError, context: ConnectionCont
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
-  const remedy = connectionHint(error, setting);
-  const checked = `${setting === "log_base_url" ? "log_base_url (or base_url)" : setting}${proxy ? " and the proxy variables" : ""}`;
+  const fix = connectionHint(error);
+  const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
   const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
-  const hint = remedy ?? `check ${checked}, or ${retry}`;
+  const remedy = fix ?? (isConnecting ? check : undefined);
+  const hint = fix ?? `${check}, or ${retry}`;
   const facts = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${reason}`, facts);
 };
@@ -240,12 +243,11 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status }: ConnectionError, setting: string) => {
+const connectionHint = ({ code, status }: ConnectionError) => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "SILENT") return "increase --timeout";
-  const limit = setting === "log_base_url" ? "--timeout" : "--max-wait";
-  return code === "ENDLESS" ? `increase ${limit}` : undefined;
+  return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
 };
 
 /** Large, because the screen redacts secrets before it shortens the message further. */
