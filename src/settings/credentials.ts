@@ -76,7 +76,10 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
     const login = adviseLogin(layers, use, origin, false);
-    const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, boundOrigin);
+    const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
+    const { option, environment } = resolveSetting(layers, name)?.where ?? {};
+    const urlFrom = option ?? environment ?? name;
+    const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
     return { state: "elsewhere", from, failure };
   };
   const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";

@@ -116,10 +116,14 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string) => {
+/** @param saved `urlFrom` is the option, variable or setting of the URL, which may be mistyped */
+export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
+  const { boundOrigin, urlFrom } = saved;
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
-  return new Failure("auth", "credential-wrong-origin", message, { hint: `save a key for ${origin}: \`${login}\`` });
+  return new Failure("auth", "credential-wrong-origin", message, {
+    hint: `check ${urlFrom}, or save a key for ${origin}: \`${login}\``,
+  });
 };
 
 export const loginKeyMissing = (why: "no-terminal" | "empty") => {
