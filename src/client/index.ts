@@ -27,11 +27,11 @@ export type ClientOptions = Readonly<{
   trace: ((line: string) => void) | undefined;
 }>;
 
-export type Reply<Value> = { value: Value; bytes: Uint8Array };
+export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
 /** A body in chunks. The memory of a chunk may be reused when the next chunk is requested. */
 export interface StreamedBody {
-  length: number;
+  readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
