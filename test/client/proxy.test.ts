@@ -230,6 +230,7 @@ describe("NO_PROXY", () => {
     ["service.invalid:8080", "http://service.invalid"],
     ["service.invalid:80", "https://service.invalid"],
     ["10.0.0.1", "http://10.0.0.11"],
+    ["0.0.1", "http://10.0.0.1"],
     ["10.0.0.0/8", "http://10.0.0.1"],
   ])("leaves, with %j, %s to the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);

@@ -212,6 +212,19 @@ describe("a saved credential", () => {
     expect(named.notices).toEqual([]);
   });
 
+  it.each([
+    [
+      "log",
+      { key: "Bearer key-1234" },
+      "cannot use the key from login of the profile default: it contains white space",
+    ],
+    ["calls", { key: "key-1234", username: "" }, 'invalid username ""'],
+  ] as const)("fails for %s before it is sent if the file has %j", async (use, login, message) => {
+    const failure = await failureOf(() => credentialOf(use, { logins: { default: { [use]: { ...login, origin } } } }));
+    expect(failure.message).toContain(message);
+    expect(failure.message).not.toContain("key-1234");
+  });
+
   it("goes only to the origin that its use had at login", async () => {
     for (const at of ["https://b.example", "http://a.example", "https://a.example:8443"]) {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({

@@ -92,7 +92,9 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       "status\tnothing was sent: cannot connect to 127.0.0.1:1: the connection was refused (ECONNREFUSED)\n",
     );
     expect(out).toContain("groups\t2 not logged\n");
-    expect(said).toContain("hint: rerun the same command to send the remaining groups\n");
+    const fix = "check log_base_url (or base_url)";
+    expect(said.split(`note: ${fix}\n`)).toHaveLength(2);
+    expect(said).toContain(`hint: ${fix}, then rerun the same command to send the remaining groups\n`);
   });
 
   it("exits with 11 without a home folder, and its hint names only options that the command has", async () => {
