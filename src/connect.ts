@@ -44,7 +44,6 @@ export const openClient = async (context: Context, settings: Settings, retries =
       ...toRequestOptions(context, settings),
       retries,
       baseUrl: (host) => local?.url ?? settings.address(host),
-      toUrlChange: settings.toUrlChange,
       credential: async (use, about) =>
         local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },

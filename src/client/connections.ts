@@ -36,7 +36,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
   const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
-    route.proxy === undefined || isForwardedByProxy(route)
+    !route.proxy || isForwardedByProxy(route)
       ? new Agent(agentOptions)
       : await openTunnels(route.proxy, { ...agentOptions, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
@@ -77,18 +77,18 @@ const withoutTierUp =
 /** undici alone would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
-  { connect, ...options }: { readonly connect: Connector; readonly requestTls: object },
+  { connect, ...options }: { connect: Connector; requestTls: object },
 ): Promise<Agent> => {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
   return new ProxyAgent({
     ...options,
     uri: url.origin,
-    ...(token === undefined ? {} : { token }),
+    ...(token && { token }),
     clientFactory: (origin) => {
       const pool = new Pool(origin, { connect });
-      const connectTunnel = ({ path, headers }: { readonly path: string; readonly headers: Record<string, string> }) =>
-        new Promise<{ readonly statusCode: number; readonly socket: Duplex }>((resolve, reject) => {
+      const connectTunnel = ({ path, headers }: { path: string; headers: Record<string, string> }) =>
+        new Promise<{ statusCode: number; socket: Duplex }>((resolve, reject) => {
           pool.dispatch(
             { method: "CONNECT", path, headers, headersTimeout: connectTimeoutMs },
             {

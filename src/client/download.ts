@@ -11,19 +11,19 @@ import { openReadLimits, openRetryBudget, openRetryNotices, parseRetryAfter, rea
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
-  readonly method?: "GET" | "HEAD";
-  readonly setting?: string;
+  method?: "GET" | "HEAD";
+  setting?: string;
 }
 
-export interface DownloadReply {
-  readonly status: number;
-  readonly headers: ReplyHeaders;
-  readonly retryAfterMs: number | undefined;
-  readonly tries: number;
+export type DownloadReply = Readonly<{
+  status: number;
+  headers: ReplyHeaders;
+  retryAfterMs: number | undefined;
+  tries: number;
   /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
   cancel(): void;
-}
+}>;
 
 type Limits = ReturnType<ReturnType<typeof openReadLimits>>;
 type ToFailure = (error: TransportError) => Failure;
@@ -69,7 +69,7 @@ export const openDownloads = (options: DownloadOptions) => {
         },
       });
       void exchange.then(({ error }) => {
-        if (error === undefined) return body.push(null);
+        if (!error) return body.push(null);
         trace?.(`* ${error.code}`);
         body.destroy(host.signal.aborted ? host.signal.reason : toFailure(error));
         return resolve(error);
@@ -80,7 +80,7 @@ export const openDownloads = (options: DownloadOptions) => {
   };
 
   return {
-    close: (): void => void connections?.then((opened) => opened.close()),
+    close: () => void connections?.then((opened) => opened.close()),
     /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
     async get(url: URL, headers: Headers): Promise<DownloadReply> {
       const budget = openRetryBudget(options);
@@ -115,12 +115,12 @@ export const openDownloads = (options: DownloadOptions) => {
 const readAheadBytes = 2 ** 18;
 
 /** Removes the query, which can contain secrets. */
-const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
+const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 /** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
-  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { readonly setting: string },
+  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },
 ) => {
   const once = { method: "HEAD", retries: false, waitsForHost: false } as const;
   const downloads = openDownloads({ ...options, ...once, trace: undefined });

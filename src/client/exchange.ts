@@ -4,37 +4,37 @@ import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
 import type { Headers, Route } from "./request.ts";
 
-export interface OutgoingRequest {
-  readonly method: "GET" | "HEAD" | "POST";
-  readonly route: Route;
-  readonly path: string;
-  readonly headers: Headers;
-  readonly body?: Uint8Array | StreamedBody | undefined;
-  readonly silenceMs: number;
+export type OutgoingRequest = Readonly<{
+  method: "GET" | "HEAD" | "POST";
+  route: Route;
+  path: string;
+  headers: Headers;
+  body?: Uint8Array | StreamedBody | undefined;
+  silenceMs: number;
   /**
    * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. The time starts with the
    * request, and again with each piece of a streamed body.
    */
-  readonly totalMs: number;
+  totalMs: number;
   /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
-  readonly connectMs: number;
-  readonly signal: AbortSignal;
-  readonly maxReplyLength: number;
-  readonly onHead?: (status: number, headers: ReplyHeaders) => void;
+  connectMs: number;
+  signal: AbortSignal;
+  maxReplyLength: number;
+  onHead?: (status: number, headers: ReplyHeaders) => void;
   /** Receives the reply's body, so `bytes` of the result is empty. Returns false to pause until `resume` is called. */
-  readonly onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
-}
+  onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
+}>;
 
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
-export interface ExchangeResult {
-  readonly status: number | undefined;
-  readonly headers: ReplyHeaders;
-  readonly bytes: Uint8Array;
-  readonly error: TransportError | undefined;
+export type ExchangeResult = Readonly<{
+  status: number | undefined;
+  headers: ReplyHeaders;
+  bytes: Uint8Array;
+  error: TransportError | undefined;
   /** False if the service cannot have received the whole streamed body. */
-  readonly isBodySent: boolean;
-}
+  isBodySent: boolean;
+}>;
 
 /** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT comes before ENDLESS. */
 const clockSlackMs = 1000;
@@ -43,8 +43,8 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 /** Returns transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
-    const { silenceMs, totalMs } = request;
+    const { method, route, path, headers, body, signal, maxReplyLength } = request;
+    const { silenceMs, totalMs, onHead, onReplyPiece } = request;
     const connectMs = Math.max(request.connectMs, minConnectMs);
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
@@ -59,7 +59,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       isOver = true;
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
-      if (error !== undefined) connection.destroy();
+      if (error) connection.destroy();
       // A connection can be reused only after undici has seen that it stays open.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
@@ -84,7 +84,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       "Proxy-Authorization": proxy?.authorization,
       "Content-Length": streamed && String(streamed.length),
     });
-    const onLast = (): void => {
+    const onLast = () => {
       isBodySent = true;
     };
     const onError = (cause: unknown) => end(new TransportError("BODY_FAILED", { cause }));
@@ -93,12 +93,12 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       {
         method,
         origin: proxy?.url.origin ?? to.origin,
-        path: proxy === undefined ? path : to.origin + path,
+        path: proxy ? to.origin + path : path,
         headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-        body: streamed === undefined ? plainBody : yieldBody(streamed, bodyEvents),
+        body: streamed ? yieldBody(streamed, bodyEvents) : plainBody,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
-        ...(streamed === undefined ? {} : { reset: true }),
+        ...(streamed && { reset: true }),
       },
       {
         onRequestStart: startTotalTimer,
@@ -107,13 +107,13 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;
-          if (onReplyPiece !== undefined) clearTimeout(timer);
+          if (onReplyPiece) clearTimeout(timer);
           const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
           head = { status, headers: Object.fromEntries(entries) };
           onHead?.(status, head.headers);
         },
         onResponseData(controller, piece) {
-          if (onReplyPiece !== undefined) {
+          if (onReplyPiece) {
             if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
             return;
           }
@@ -137,7 +137,7 @@ export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody 
   body !== undefined && !(body instanceof Uint8Array);
 
 /** A proxy forwards a request if neither side uses TLS. Otherwise, the proxy opens a tunnel. */
-export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
+export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Between two pieces of a body, undici reads a reply that has arrived. */
@@ -174,7 +174,7 @@ async function* yieldBody(
 }
 
 /** undici reports a closed socket two turns of the event loop after the system does. */
-const waitForSocketEvents = (): Promise<void> =>
+const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {
@@ -188,7 +188,7 @@ export class TransportError extends Error {
   readonly code: string;
   readonly status: number | undefined;
 
-  constructor(code: string, details: { readonly cause?: unknown; readonly status?: number } = {}) {
+  constructor(code: string, details: { cause?: unknown; status?: number } = {}) {
     super(code, details);
     this.code = code;
     this.status = details.status;
@@ -216,13 +216,13 @@ const undiciCodes: Readonly<Record<string, string>> = {
   ABORT_ERR: "ABORTED",
 };
 
-export const toTransportError = (thrown: unknown): TransportError => {
+export const toTransportError = (thrown: unknown) => {
   if (thrown instanceof TransportError) return thrown;
   if (thrown instanceof Error && thrown.cause instanceof TransportError) return thrown.cause;
   return new TransportError(toErrorCode(thrown), { cause: thrown });
 };
 
-const toErrorCode = (thrown: unknown): string => {
+const toErrorCode = (thrown: unknown) => {
   // The errors of undici's parser have no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
@@ -238,5 +238,5 @@ export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
 /** If the host is unknown or refuses connections, `waitsForHost` decides. */
-export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
+export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

@@ -1,33 +1,33 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
 import type { TryResult } from "./send.ts";
 
-export const invalidProxy = (variable: string): Failure =>
+export const invalidProxy = (variable: string) =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
     hint: `set ${variable} to http://host:port or https://host:port`,
   });
 
-export const invalidPathParameter = (parameter: string, value: string): Failure =>
+export const invalidPathParameter = (parameter: string, value: string) =>
   new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
 
-export const invalidHeader = (name: string): Failure => {
+export const invalidHeader = (name: string) => {
   const why = "it contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
     hint: "use only ASCII characters, without line ends",
   });
 };
 
-export const credentialOverHttp = (origin: string): Failure =>
+export const credentialOverHttp = (origin: string) =>
   new Failure("usage", "credential-over-http", `${origin} is plain http, and rollcall sends keys only over https`, {
     hint: "use https://, or pass --insecure-http to send the key anyway",
   });
 
-export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
+export const hostAndPort = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
@@ -38,117 +38,119 @@ const urlSettings = {
   log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };
 
-const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
+const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : `${host}_base_url`);
 
-const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string): FailureDetails => ({
+const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string) => ({
   where: { setting: urlSettingName(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });
 
-const formatSaid = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
-const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-const formatAttempt = (tries: number): string => (tries > 1 ? ` on attempt ${tries}` : "");
+const formatSaid = (message: string | undefined) => (message === undefined ? "" : `: ${message}`);
+const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "");
 
 /** True if a later attempt can succeed (guarantees.md). */
-export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
-export const toReplyFailure = (request: RequestContext, reply: TryResult): Failure => {
-  const { status, error = new TransportError("CUT") } = reply;
-  if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
-  const details = toDetails(request, status);
-  const { endpoint, url } = request;
-  if (error.code === "TOO_LONG") {
-    const text = `the reply of ${url} is larger than ${maxReplyBytes / 1024 / 1024} MiB`;
-    const hint = `check ${urlSettingName(endpoint.host)}, or download the reply with curl -o`;
-    return new Failure("refused", "reply-too-large", text, { hint, ...details });
-  }
-  if (error.code === "UNKNOWN_ENCODING") {
-    const text = `the reply of ${url} has a compression that rollcall did not request`;
-    return new Failure("refused", "invalid-reply", text, { hint: `check ${urlSettings[endpoint.host]}`, ...details });
-  }
-  return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+const replyFaults: Readonly<Record<string, string>> = {
+  TOO_LONG: `is larger than ${maxReplyBytes / 1024 / 1024} MiB`,
+  UNKNOWN_ENCODING: "has a compression that rollcall did not request",
 };
 
-const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }): Failure => {
+export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
+  const { status, error = new TransportError("CUT") } = reply;
+  if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
+  const { endpoint, url } = request;
+  const details = toDetails(request, status);
+  const fault = replyFaults[error.code];
+  if (fault === undefined)
+    return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+  const download = error.code === "TOO_LONG" ? ", or download the reply with curl -o" : "";
+  const hint = `check ${urlSettings[endpoint.host]}${download}`;
+  return new Failure("refused", "invalid-reply", `the reply of ${url} ${fault}`, { hint, ...details });
+};
+
+const toStatusFailure = (request: RequestContext, reply: TryResult & { status: number }) => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
   const details = toDetails(request, status, message);
-  const urlSetting = urlSettings[endpoint.host];
+  const said = formatSaid(message);
+  const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
+    new Failure(code, kind, text, { hint, ...details });
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
-    const text = `cannot ${endpoint.name}: not found (404)${formatSaid(message)}`;
     const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
     const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter}, and `;
-    const hint = `check ${named}${urlSetting}`;
-    return new Failure("not_found", "resource-not-found", text, { hint, ...details });
+    const hint = `check ${named}${urlSettings[endpoint.host]}`;
+    return fail("not_found", "resource-not-found", `cannot ${endpoint.name}: not found (404)${said}`, hint);
   }
   if (status === 404) {
-    const text = `cannot ${endpoint.name}: ${url} not found (404)${formatSaid(message)}`;
-    return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
+    const text = `cannot ${endpoint.name}: ${url} not found (404)${said}`;
+    return fail("refused", "endpoint-not-found", text, `check ${urlSettings[endpoint.host]}`);
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
     const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
     // The query can contain secrets.
-    const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
+    const target = to ? `${to.origin}${to.pathname}` : "an invalid location";
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
-    return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
+    return fail("refused", "unexpected-redirect", text, hint);
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
-  const text = `the service answered ${status}${formatAttempt(tries)}${formatSaid(message)}`;
+  const text = `the service answered ${status}${formatAttempt(tries)}${said}`;
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
-  return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
+  return fail("unavailable", "service-unavailable", text, hint);
 };
 
 const credentialRefused = (
   { project, endpoint }: RequestTarget,
   credential: Credential | undefined,
   details: FailureDetails,
-): Failure => {
-  const statusText = `(${details.http?.status})${formatSaid(details.http?.said)}`;
-  if (credential === undefined) {
-    const text = `the service asks for a key, but rollcall sends this request without one ${statusText}`;
-    const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
+) => {
+  const refused = (what: string, hint: string) => {
+    const text = `the service ${what} (${details.http?.status})${formatSaid(details.http?.said)}`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
+  };
+  if (!credential) {
+    const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
+    return refused("asks for a key, but rollcall sends this request without one", hint);
   }
   const { from, profile } = credential;
-  const usesProject = endpoint.projectHeader || endpoint.use === "calls";
-  const projectText = project === undefined ? " for a request without a project" : ` for the project ${project}`;
-  const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
-  const checked = usesProject && project !== undefined ? `the key and the project${unclear}` : "the key";
-  const projectAdvice =
-    usesProject && project === undefined ? ". If the service needs a project, pass --project <team/project>" : "";
+  const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
   const keyAdvice =
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
-      : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset ${variable} to use a saved key`;
-  const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  const text = `the service refused ${key}${usesProject ? projectText : ""} ${statusText}`;
-  const hint = `check ${checked}, or ${keyAdvice}${projectAdvice}`;
-  return new Failure("auth", "credential-refused", text, { ...details, hint });
+      : `change or unset ${variable}`;
+  if (!endpoint.projectHeader && endpoint.use !== "calls")
+    return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+  if (project !== undefined)
+    return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
+  const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;
+  return refused(`refused ${key} for a request without a project`, hint);
 };
 
-const proxyHint = (variable: string): string =>
+const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
 /** @param encoding the compression of the request, if the service does not accept it */
-export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
+export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;
+  const said = formatSaid(http?.said);
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
-    const text = `the service does not accept requests compressed with ${encoding} (${status})${formatSaid(http?.said)}`;
+    const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
   const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
-  if (first === undefined) return refused(text + formatSaid(http?.said), refusalHint(status, http?.said));
+  if (!first) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
@@ -156,7 +158,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
 };
 
 /** A proxy answers 407 if it requires its own credential. */
-const refusalHint = (status: number, message: string | undefined): string => {
+const refusalHint = (status: number, message: string | undefined) => {
   if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined
     ? "run the command with --debug, and show the headers to the operator of the service"
@@ -166,7 +168,7 @@ const refusalHint = (status: number, message: string | undefined): string => {
 export const invalidReply = (
   request: RequestTarget,
   { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
-): Failure => {
+) => {
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
@@ -214,51 +216,38 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 
 type ConnectionError = Pick<TransportError, "code" | "status">;
 
-type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
-  Partial<Pick<RequestContext, "toUrlChange">> & { readonly setting: string };
+type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> & { setting: string };
 
 export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code } = error;
-  const { setting, silenceMs, tries, toUrlChange } = context;
-  const { to, proxy } = context.route;
-  const target = `${hostAndPort(to)}${proxy === undefined ? "" : ` through the proxy ${hostAndPort(proxy.url)}`}`;
+  const { setting, silenceMs, tries, route } = context;
+  const { to, proxy } = route;
+  const target = `${hostAndPort(to)}${proxy ? ` through the proxy ${hostAndPort(proxy.url)}` : ""}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
+  const fix = connectionHint(error);
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
-  const variables = proxy === undefined ? "" : " and the proxy variables";
-  const fix = connectionHint(error, context);
-  const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
-  const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
-  const firstStep = urlHint === undefined ? `check ${settingText}${variables}, or` : `${urlHint}; otherwise`;
+  const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
   const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
-  const hint = fix ?? `${firstStep} ${retry}`;
-  const text = `${event}${formatAttempt(tries)}: ${reason}`;
-  const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
-  return new Failure("unavailable", "connection-failed", text, failureDetails);
+  const remedy = fix ?? (isConnecting ? check : undefined);
+  const hint = fix ?? `${check}, or ${retry}`;
+  const facts = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
+  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${reason}`, facts);
 };
 
-const describeError = ({ code, status }: ConnectionError, silenceMs: number): string => {
+const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
   if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status = 0 }: ConnectionError, context: ConnectionContext): string | undefined => {
-  const { route, setting, toUrlChange = (url) => `${url} in ${setting}` } = context;
-  const { to } = route;
-  const tryScheme = (scheme: string) => `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
+const connectionHint = ({ code, status }: ConnectionError) => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
-  if (code === "PROXY_REFUSED" && status < 500)
-    return `ask the operator of the proxy to allow ${hostAndPort(to)}, or list the host in NO_PROXY`;
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return tryScheme("http");
-  if (code === "NOT_HTTP") return tryScheme("https");
   if (code === "SILENT") return "increase --timeout";
-  // A probe of `doctor` has no `toUrlChange`, and `--max-wait` limits it like a read.
-  const limit = setting === "log_base_url" && context.toUrlChange !== undefined ? "--timeout" : "--max-wait";
-  return code === "ENDLESS" ? `increase ${limit}` : undefined;
+  return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
 };
 
 /** Large, because the screen redacts secrets before it shortens the message further. */
@@ -270,17 +259,17 @@ const maxSearchedBytes = 4 * 1024 * 1024;
 const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   if (text === "") return { kind: "empty" };
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
+  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {
+    const [, title = ""] = /<title[^>]*>([^<]*)/i.exec(text) ?? /<h1[^>]*>([^<]*)/i.exec(text) ?? [];
+    return { kind: "html", message: truncate(title.replace(/\s+/g, " ").trim() || undefined) };
+  }
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  if (parsed === undefined) return { kind: "text", message: truncate(text) };
+  if (!parsed) return { kind: "text", message: truncate(text) };
   return { kind: "json", message: truncate(findMessage(parsed.value)) };
 };
 
-const truncate = (message: string | undefined): string | undefined =>
+const truncate = (message: string | undefined) =>
   message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
-
-const findTitle = (html: string): string | undefined =>
-  (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
@@ -298,14 +287,13 @@ const findMessage = (value: unknown, depth = 0): string | undefined => {
   if (!isObject(value)) return undefined;
   const { loc, msg, error } = value;
   if (loc !== undefined && msg !== undefined) {
-    const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
     const message = findMessage(msg);
+    const path = Array.isArray(loc) ? loc.join(".") : "";
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
   // An object in `error` is more specific than the members next to it.
-  const inner = typeof error === "object" ? error : undefined;
-  for (const candidate of [inner, ...messageKeys.map((key) => getValue(value, [key]))]) {
-    const message = findMessage(candidate, depth + 1);
+  for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
+    const message = findMessage(inner, depth + 1);
     if (message !== undefined) return message;
   }
   return undefined;

@@ -8,31 +8,26 @@ export { type Client, openClient, type RetryBudget } from "./send.ts";
 
 export const loadDownloads = () => import("./download.ts");
 
-export interface ClientOptions {
-  readonly host: Host;
+export type ClientOptions = Readonly<{
+  host: Host;
   /** @throws Failure if the URL is not set */
-  readonly baseUrl: (host: EndpointHost) => string;
-  /** Returns the command, variable or option that sets the URL of a host. */
-  readonly toUrlChange: (host: EndpointHost, url: string) => string;
+  baseUrl: (host: EndpointHost) => string;
   /** Called when a request needs a credential, and again with `refused` after a 401. */
-  readonly credential: (
-    use: CredentialUse,
-    context: { readonly origin: string; readonly refused: boolean },
-  ) => Promise<Credential>;
-  readonly project: { readonly header: string; readonly value: string } | undefined;
+  credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
+  project: { header: string; value: string } | undefined;
   /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
-  readonly timeoutMs: number | undefined;
-  readonly maxWaitMs: number;
+  timeoutMs: number | undefined;
+  maxWaitMs: number;
   /** Default: true. If false, each request has one attempt. */
-  readonly retries?: boolean;
+  retries?: boolean;
   /** True if a read waits for a host that is unknown or refuses connections. Requires `--max-wait`. */
-  readonly waitsForHost: boolean;
-  readonly insecureHttp: boolean;
-  readonly onRetry?: (reason: string, retry: Retry) => void;
-  readonly trace: ((line: string) => void) | undefined;
-}
+  waitsForHost: boolean;
+  insecureHttp: boolean;
+  onRetry?: (reason: string, retry: Retry) => void;
+  trace: ((line: string) => void) | undefined;
+}>;
 
-export type Reply<Value> = { readonly value: Value; readonly bytes: Uint8Array };
+export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
 /** A body in chunks. The memory of a chunk may be reused when the next chunk is requested. */
 export interface StreamedBody {
@@ -44,28 +39,28 @@ export interface StreamedBody {
 export type Attempt = Answer | BrokenAttempt;
 
 /** A status was read with its headers. The status decides the outcome, even if sending failed. */
-export interface Answer {
-  readonly kind: "answered";
-  readonly status: number;
-  readonly isBodySent: boolean;
-  readonly retryAfterMs: number | undefined;
+export type Answer = Readonly<{
+  kind: "answered";
+  status: number;
+  isBodySent: boolean;
+  retryAfterMs: number | undefined;
   /** True even if the value of `Retry-After` is invalid. */
-  readonly hasRetryAfter: boolean;
-  readonly idempotencyKey: string | undefined;
-  readonly body: Uint8Array;
+  hasRetryAfter: boolean;
+  idempotencyKey: string | undefined;
+  body: Uint8Array;
   /** True if the body is incomplete or cannot be decompressed. */
-  readonly isCut: boolean;
+  isCut: boolean;
   /** The failure if this answer ends the run; undefined for 2xx. */
-  readonly failure: Failure | undefined;
-}
+  failure: Failure | undefined;
+}>;
 
 /** No final status was read. `code` is the code of a transport error. */
 type BrokenAttempt = Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
-export interface Retry {
+export type Retry = Readonly<{
   /** The next attempt, from 2. */
-  readonly attempt: number;
-  readonly waitMs: number;
+  attempt: number;
+  waitMs: number;
   /** The rest of `--max-wait` after the wait. */
-  readonly leftMs: number;
-}
+  leftMs: number;
+}>;

@@ -17,12 +17,10 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.use !== undefined && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
-  const toUrlChange = (url: string) => options.toUrlChange(endpoint.host, url);
-  const url = `${to.origin}${path}`;
-  return { endpoint, route: findRoute(to, host.env), path, url, project: project?.value, toUrlChange };
+  return { endpoint, route: findRoute(to, host.env), path, url: `${to.origin}${path}`, project: project?.value };
 };
 
-const buildPath = (path: string, parameters: unknown): string => {
+const buildPath = (path: string, parameters: unknown) => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
     // Even percent-encoded, `.` and `..` are steps in a path. A lone surrogate cannot be encoded.
@@ -32,10 +30,10 @@ const buildPath = (path: string, parameters: unknown): string => {
   return fillPath(path, Object.fromEntries(values));
 };
 
-export interface Route {
-  readonly to: URL;
-  readonly proxy: { readonly url: URL; readonly authorization: string | undefined } | undefined;
-}
+export type Route = Readonly<{
+  to: URL;
+  proxy: { url: URL; authorization: string | undefined } | undefined;
+}>;
 
 /** Loopback never uses a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
@@ -46,22 +44,26 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
   return { to, proxy: { url, authorization } };
 };
 
 /** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
-const isWithoutProxy = (to: URL, list: string): boolean =>
-  list.split(/[\s,]+/).some((entry) => {
-    if (entry === "*") return true;
-    const [, bracketed, plain, ownPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-    const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
-    if (name === "" || (ownPort !== undefined && !hostAndPort(to).endsWith(`:${ownPort}`))) return false;
-    const host = to.hostname.replace(/^\[|\]$/g, "");
-    return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
-  });
+const isWithoutProxy = (to: URL, list: string) => {
+  const host = to.hostname.replace(/^\[|\]$/g, "");
+  const hosts = [host, to.hostname, hostAndPort(to)];
+  const hasDomain = isIP(host) === 0;
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      const name = entry.replace(/^\*?\.+/, "");
+      if (entry === "*" || name === "") return entry === "*";
+      return hosts.some((each) => each === name || (hasDomain && each.endsWith(`.${name}`)));
+    });
+};
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -69,13 +71,13 @@ export const buildHeaders = (
   { project, host }: Pick<ClientOptions, "project" | "host">,
   endpoint: Endpoint,
   { credential, own = {} }: { credential: Credential | undefined; own?: Readonly<Record<string, string>> | undefined },
-): Headers => {
+) => {
   const headers: [string, string][] = [];
   const add = (name: string, value: string, title = name) => {
     if (!isHeaderValue(value)) throw invalidHeader(title);
     headers.push([name, value]);
   };
-  if (credential !== undefined)
+  if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
   if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
@@ -86,13 +88,13 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects the value. */
-const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
+const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
   return /[\r\n]/.test(pair) ? pair : `Basic ${Buffer.from(pair).toString("base64")}`;
 };
 
-const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Returns undefined if the request needs no credential, or if no credential other than `refused` exists. */
 export const findCredential = async (
@@ -116,7 +118,7 @@ const shownHeaderNames = new Set(
 );
 
 /** Omits the credential of `Authorization`. */
-export const toShownHeaders = (headers: Headers, projectHeader: string | undefined): readonly string[] =>
+export const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
     if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
@@ -135,6 +137,6 @@ export const traceRequest = (
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);
     for (const [name, value] of Object.entries(headers)) if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${value}`);
-    if (error !== undefined) trace?.(`* ${error.code} ${took}`);
+    if (error) trace?.(`* ${error.code} ${took}`);
   };
 };

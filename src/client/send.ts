@@ -23,7 +23,7 @@ const maxLogReplyBytes = 64 * 1024 * 1024;
 /** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
-  return (reason: string, retry: Retry): void => {
+  return (reason: string, retry: Retry) => {
     // Requests in parallel fail for the same reason, which is announced once.
     const key = `${retry.attempt} ${reason}`;
     if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;
@@ -34,22 +34,22 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
 
 interface RequestContent
   extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
-  readonly headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface TryResult extends exchanges.ExchangeResult {
-  readonly retryAfterMs: number | undefined;
-  readonly credential: Credential | undefined;
+  retryAfterMs: number | undefined;
+  credential: Credential | undefined;
 }
 
-interface StreamedRequest<P extends Schema> {
-  readonly parameters: SchemaInput<P>;
-  readonly body: StreamedBody;
-  readonly headers?: Readonly<Record<string, string>>;
+type StreamedRequest<P extends Schema> = Readonly<{
+  parameters: SchemaInput<P>;
+  body: StreamedBody;
+  headers?: Readonly<Record<string, string>>;
   /** Time since the end of the first attempt; 0 for the first attempt. */
-  readonly waitedMs?: number;
-  readonly signal?: AbortSignal;
-}
+  waitedMs?: number;
+  signal?: AbortSignal;
+}>;
 
 export type Client = ReturnType<typeof openClient>;
 
@@ -80,15 +80,15 @@ export const openClient = (options: ClientOptions) => {
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
-    if (tried.status !== 401 || credential === undefined || content.signal.aborted) return tried;
+    if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
     const another = await findCredential(options, context, credential);
-    return another === undefined ? tried : await tryOnce(context, content, another);
+    return another ? await tryOnce(context, content, another) : tried;
   };
 
   /** Retries repeatable endpoints within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: SchemaInput<P>; readonly body: SchemaInput<B> },
+    request: { parameters: SchemaInput<P>; body: SchemaInput<B> },
   ): Promise<Reply<R>> => {
     const { signal } = host;
     const silenceMs = options.timeoutMs ?? readSilenceMs;
@@ -168,7 +168,7 @@ const readReply = <R>(
 ): Reply<R> => {
   const bytes = received.subarray(bomLength(received));
   const parsed = reply(bytes);
-  if (parsed !== undefined && "value" in parsed) return { value: parsed.value, bytes };
+  if (parsed && "value" in parsed) return { value: parsed.value, bytes };
   throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
 };
 
@@ -190,7 +190,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
 };
 
 /** Returns milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
+export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
   if (isNumber.test(msText)) return Number(msText);
@@ -223,7 +223,7 @@ export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions
   let waits = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
-    async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }): Promise<boolean> {
+    async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;

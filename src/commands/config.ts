@@ -3,7 +3,6 @@ import { command, flag, repeated, required, text } from "../cli/index.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
-import { inProfile } from "../sentences.ts";
 import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -75,14 +74,10 @@ const saveChange = async (
     const action = `create the profile ${failure.details.subject}`;
     await requireConfirmation(context, { action, option: "--create", yes: typed.create });
   });
-  const { profile, isNew, file, names, overriding, isLogUrlSeparate } = change;
+  const { profile, isNew, file, names, overriding } = change;
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0)
     screen.notice(`environment variables override the saved settings: ${overriding.join(", ")}`);
-  if (isLogUrlSeparate) {
-    const unset = inProfile("rollcall config unset log_base_url", profile);
-    screen.notice(`\`rollcall log\` sends to log_base_url of the profile; to send to base_url, run \`${unset}\``);
-  }
   if (names.includes("credential_command"))
     screen.notice("when a request needs a key, rollcall runs credential_command as your user");
 };

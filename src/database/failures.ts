@@ -1,5 +1,4 @@
 /** Failures of rollcall's own files and databases. */
-import { join } from "node:path";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -7,7 +6,7 @@ import { formatCommandLine } from "../shell-words.ts";
 
 export type TitledFile = Readonly<{ path: string; title: string }>;
 
-type FileError = TitledFile & { readonly code: string };
+type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 
@@ -20,32 +19,32 @@ const locationOptions: Readonly<Record<string, string>> = {
   "the lock of the settings": "ROLLCALL_CONFIG_DIR",
 };
 
-const elsewhereHint = (title: string): string =>
+const elsewhereHint = (title: string) =>
   `choose another location with ${locationOptions[title] ?? "ROLLCALL_DATA_DIR"}`;
 
-const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
+const urlVariable = (title: string) => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
-const storageFailure = (kind: string, path: string, message: string, details: FailureDetails): Failure =>
+const storageFailure = (kind: string, path: string, message: string, details: FailureDetails) =>
   new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
 
-export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown) => {
   const hint = "wait until the other process ends, then run the same command again";
   const message = `${title} ${path} is locked by another process`;
   return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
 };
 
-const startNewHint = ({ path, title }: TitledFile, suffix: string): string => {
+const startNewHint = ({ path, title }: TitledFile, suffix: string) => {
   const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);
   const cost = title === storeTitle ? "" : " (a rerun then logs all groups again)";
   return `move the file away (\`${command}\`) to start a new ${title.replace(/^the /, "")}${cost}`;
 };
 
-export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown) => {
   const hint = `restore a backup, or ${startNewHint({ path, title }, "damaged")}`;
   return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
 };
 
-export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown) => {
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
   const hint = isDatabaseUrl(path)
     ? "choose another database, because another program owns the schema `rollcall` in this database"
@@ -53,7 +52,7 @@ export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown): F
   return storageFailure("database-foreign", path, message, { hint, cause });
 };
 
-export const databaseVersion = ({ path, title }: TitledFile, version: number, expected: number): Failure => {
+export const databaseVersion = ({ path, title }: TitledFile, version: number, expected: number) => {
   const start = isDatabaseUrl(path) ? "choose another database" : startNewHint({ path, title }, "old");
   const older = `use the version of rollcall that wrote ${title}`;
   const hint = version > expected ? `update rollcall, or ${older}` : `${older}, or ${start}`;
@@ -61,19 +60,19 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
   return storageFailure("database-version", path, message, { hint });
 };
 
-export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }): Failure => {
+export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }) => {
   const waited = waitedMs < 1000 ? "" : ` (tried for ${Math.round(waitedMs / 1000)} s)`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
   const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
   return new Failure("unavailable", "database-unavailable", message, { hint: `run the same command again${then}` });
 };
 
-export const databaseMissing = ({ path, title }: TitledFile): Failure =>
+export const databaseMissing = ({ path, title }: TitledFile) =>
   new Failure("storage", "database-missing", `the database of ${title} ${path} does not exist`, {
     hint: "create the database with `createdb`, or correct the name after the last / of the URL",
   });
 
-export const databaseRefused = ({ path, title, code }: FileError): Failure => {
+export const databaseRefused = ({ path, title, code }: FileError) => {
   const isDenied = code === "42501";
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
   const places = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
@@ -82,10 +81,10 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-type InvalidUrl = { path: string | undefined; title: string; wanted: string; fault?: string };
+type InvalidUrl = { path?: string; title: string; wanted: string; fault?: string };
 
-/** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
-export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
+/** @param wanted the valid form of the URL */
+export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl) => {
   const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;
   const hint = `use ${wanted}. Set the password in ${password}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
@@ -95,28 +94,27 @@ export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${titl
 /** PostgreSQL's error code for a write to a replica or to a read-only database. */
 const readOnlyCode = "25006";
 
-export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown): Failure => {
+export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown) => {
   const reason = code === readOnlyCode ? `it is read-only (${code})` : describeSystemCode(code);
   const hint = isDatabaseUrl(path) ? serverHint(code) : `check the disk, or ${elsewhereHint(title)}`;
   const message = `cannot use ${title} ${path}: ${reason}`;
   return storageFailure("database-failed", path, message, { hint, systemCode: code, cause });
 };
 
-const serverHint = (code: string): string => {
+const serverHint = (code: string) => {
   if (code === readOnlyCode) return "use the URL of the server that accepts writes";
   if (/CERT|TLS|SSL/.test(code)) return "if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   return "check the log of the database server, then run the same command again";
 };
 
-export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown): Failure => {
-  const file = join(path, title === storeTitle ? "store.db" : "ledger.db");
-  const fix = code === "EISDIR" ? `name a file, such as ${file}` : "make the folder writable";
-  const hint = `${/^(?:not-a-file|ENOTDIR|EEXIST)$/.test(code) ? "" : `${fix}, or `}${elsewhereHint(title)}`;
+export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown) => {
+  const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST)$/.test(code);
+  const hint = `${isNoFolder ? "" : "make the folder writable, or "}${elsewhereHint(title)}`;
   const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });
 };
 
-export const diskFull = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+export const diskFull = ({ path, title }: TitledFile, cause?: unknown) => {
   const hint = `free disk space, or ${elsewhereHint(title)}`;
   return storageFailure("disk-full", path, `cannot write ${title} ${path}: the disk is full`, { hint, cause });
 };

@@ -14,18 +14,18 @@ export type SqlValue = string | number | Uint8Array | null;
 /** `sql` has a `?` for each value. Names of tables include the schema (`rollcall.request`), also for SQLite. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
-export interface TransactionOptions {
+export type TransactionOptions = Readonly<{
   /** Called each time that COMMIT fails or is not answered. The transaction may be committed nevertheless. */
-  readonly onUnknownCommit?: () => void;
+  onUnknownCommit?: () => void;
   /** Returns false to undo the statements. */
-  readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
-}
+  shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
+}>;
 
 /** Each method throws a Failure of code `storage`, `auth` or `unavailable` that names the path. */
-export interface Database {
-  readonly path: string;
+export type Database = Readonly<{
+  path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
-  readonly isShared: boolean;
+  isShared: boolean;
   /** Runs a repeatable statement in a transaction, and runs it again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** The statements must be repeatable, as for `query`. */
@@ -34,46 +34,46 @@ export interface Database {
   isFileInPlace(): boolean;
   /** @param finish runs the last statements, which are not retried, so that closing does not wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
-}
+}>;
 
 /** rollcall refuses tables of another version, because it cannot migrate them. */
-export interface DatabaseSchema {
-  readonly name: "ledger" | "store";
-  readonly title: string;
-  readonly file: {
+export type DatabaseSchema = Readonly<{
+  name: "ledger" | "store";
+  title: string;
+  file: {
     /** A 32-bit number that identifies the files of this schema. */
-    readonly applicationId: number;
-    readonly version: number;
-    readonly tables: readonly string[];
+    applicationId: number;
+    version: number;
+    tables: readonly string[];
     /** When SQLite moves its log to the file. Default: in the commit that fills the log, so this commit is slow. */
-    readonly checkpointTime?: "after answers";
+    checkpointTime?: "after answers";
   };
-  readonly postgres: {
-    readonly version: number;
-    readonly tables: readonly string[];
-    readonly maxConnections?: number;
+  postgres: {
+    version: number;
+    tables: readonly string[];
+    maxConnections?: number;
   };
-}
+}>;
 
-export interface DatabaseLocation {
-  readonly path: string;
-  readonly password?: string | undefined;
+export type DatabaseLocation = Readonly<{
+  path: string;
+  password?: string | undefined;
   /** Called each time that the database refuses access, unless `password` is given. */
-  readonly passwordCommand?: (() => Promise<string>) | undefined;
-}
+  passwordCommand?: (() => Promise<string>) | undefined;
+}>;
 
-export interface DatabaseWaitOptions {
-  readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
+export type DatabaseWaitOptions = Readonly<{
+  host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
   /** Maximum wait for a server that does not answer, or for a file that other processes lock. */
-  readonly maxWaitMs: number;
+  maxWaitMs: number;
   /** Called once per statement that a server does not answer. */
-  readonly onUnavailable: (code: string) => void;
-}
+  onUnavailable: (code: string) => void;
+}>;
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  readonly make: boolean;
+  make: boolean;
   /** True if the caller writes nothing, so that a read-only file is enough. */
-  readonly toRead?: boolean;
+  toRead?: boolean;
 }
 
 /**

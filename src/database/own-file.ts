@@ -7,7 +7,7 @@ import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "..
 import * as failures from "./failures.ts";
 import type { DatabaseWaitOptions } from "./index.ts";
 
-export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result): Result => {
+export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result) => {
   try {
     return work();
   } catch (thrown) {
@@ -24,7 +24,7 @@ const sqliteFailures = new Map([
 ]);
 
 /** Converts an error of SQLite or of the system to a failure; returns other values unchanged. */
-export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
+export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
@@ -33,19 +33,19 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unkn
   // SQLite's shared memory is a file, which also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
-  if (make !== undefined) return make(about, thrown);
+  if (make) return make(about, thrown);
   const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 
-export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
+export const isBusy = (thrown: unknown) => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-export const requireOwnFile = (path: string): void => {
+export const requireOwnFile = (path: string) => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
 /** Creates a private file and its folder, because SQLite would use the umask. @throws Failure `storage` */
-export const createFile = (about: failures.TitledFile): void => {
+export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -60,7 +60,7 @@ export const createFile = (about: failures.TitledFile): void => {
 };
 
 /** Reads the identity by path, because closing a descriptor of the file would release SQLite's locks. */
-export const readFileIdentity = (path: string): string | undefined => {
+export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
@@ -72,13 +72,13 @@ export interface Lock {
 }
 
 /** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has the lock. */
-export const tryLock = (about: failures.TitledFile): Lock | undefined => {
+export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
-  const isHeld = (): boolean => identity !== undefined && readFileIdentity(path) === identity;
+  const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
-  const release = (): void => {
+  const release = () => {
     if (!connection.open) return;
     // Deletes the file before another process can lock it. If that fails, the next run can lock the remaining file.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
@@ -100,7 +100,7 @@ const retryMs = 100;
 
 export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "maxWaitMs"> {
   /** Called once if another process has the lock. */
-  readonly onWait?: () => void;
+  onWait?: () => void;
 }
 
 /** Waits for a lock; returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
@@ -109,7 +109,7 @@ export const waitForLock = async (options: failures.TitledFile & LockWaitOptions
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {
     const lock = tryLock(about);
-    if (lock !== undefined) return lock;
+    if (lock) return lock;
     if (isFirst) onWait?.();
     const waitedMs = host.elapsed() - from;
     if (waitedMs >= maxWaitMs) return undefined;

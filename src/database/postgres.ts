@@ -26,7 +26,7 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema): Promise<boolean> => {
+const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema) => {
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
@@ -41,7 +41,7 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
 const tablesLock = 1919114311;
 
 /** Another process may have made the tables since `hasTables`. */
-const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
+const makeTables = async (database: Database, schema: DatabaseSchema) => {
   const { version, tables } = schema.postgres;
   const sql = `
     DO $$ BEGIN
@@ -179,7 +179,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
         return await pool.connect();
       }
     },
-    close: async (): Promise<void> => {
+    close: async () => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
       // Sockets that do not end in one turn of the event loop are destroyed.
@@ -189,7 +189,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   };
 };
 
-const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
+const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
 /** Parses a URL that settings/read.ts has checked. */
 const parseUrl = (text: string): pg.PoolConfig => {
@@ -208,7 +208,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
 const conflictCodes = /^(40001|40P01)$/;
 
 /** A retry can help after a conflict or a broken connection, or if the server is full. */
-const findRetryableCode = (thrown: unknown): string | undefined => {
+const findRetryableCode = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
     return conflictCodes.test(code) || /^(08|57P0|53)/.test(code) ? code : undefined;
@@ -219,7 +219,7 @@ const findRetryableCode = (thrown: unknown): string | undefined => {
   return code === "unknown" ? "ECONNRESET" : code;
 };
 
-const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
+const toFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message))
     return failures.invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });

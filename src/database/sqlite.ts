@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
-import { type Row, toRow } from "./row.ts";
+import { toRow } from "./row.ts";
 
 /** Enough for 50 processes that commit at once. Signals are handled after the wait. */
 const maxLockMs = 30_000;
@@ -53,13 +53,13 @@ export const openFile = (
   });
 };
 
-const isWritable = (path: string): boolean =>
+const isWritable = (path: string) =>
   ignoreErrors(() => {
     for (const neededPath of [path, dirname(path)]) fs.accessSync(neededPath, fs.constants.W_OK);
     return true;
   }) === true;
 
-const copyDatabase = (folder: string, path: string): string => {
+const copyDatabase = (folder: string, path: string) => {
   const copy = join(folder, "copy.db");
   for (const suffix of ["", "-wal"].filter((suffix) => fs.existsSync(path + suffix))) {
     fs.copyFileSync(path + suffix, copy + suffix);
@@ -70,7 +70,7 @@ const copyDatabase = (folder: string, path: string): string => {
 
 type OpenFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
 
-const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
+const prepareTables = (file: OpenFile, schema: DatabaseSchema) => {
   const { connection } = file;
   const { applicationId, version, tables } = schema.file;
   const arePrepared = hasTables(file, schema);
@@ -85,7 +85,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
 };
 
 /** Retries, because SQLite does not wait if two processes change the journal of a new file at once. */
-const enableWriteAheadLog = (connection: Connection.Database): void => {
+const enableWriteAheadLog = (connection: Connection.Database) => {
   for (let tries = 1; ; tries++) {
     try {
       connection.exec("PRAGMA journal_mode = WAL");
@@ -101,7 +101,7 @@ const enableWriteAheadLog = (connection: Connection.Database): void => {
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
-const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boolean => {
+const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema) => {
   const { applicationId, version: expected } = schema.file;
   const row = toRow(connection.prepare(versionSql).get(), about);
   const owner = row.integer("owner");
@@ -112,13 +112,13 @@ const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boo
   return true;
 };
 
-const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");
+const stripSchema = (sql: string) => sql.replaceAll("rollcall.", "");
 
 const transaction = <Result>(
   connection: Connection.Database,
   work: () => Result,
   shouldCommit: (result: Result) => boolean = () => true,
-): Result => {
+) => {
   connection.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -131,14 +131,14 @@ const transaction = <Result>(
 };
 
 const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boolean): Database => {
-  const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
+  const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
-  const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
+  const runStatement = ({ sql, values = [] }: Statement) => {
     const rows = connection.prepare(stripSchema(sql)).all([...values]);
     return rows.map((row) => toRow(row, about));
   };
   let checkpoint: NodeJS.Timeout | undefined;
-  const checkpointLog = (): void => {
+  const checkpointLog = () => {
     checkpoint = undefined;
     // Errors are ignored, because the log has the commits on disk, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
@@ -176,7 +176,7 @@ export const examineFile = async (schema: DatabaseSchema, path: string, sql: str
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
   if (bytes === undefined) return undefined;
   const opened = openFile(schema, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });
-  if (opened === undefined) return { bytes, version: 0, damages: [], rows: [] };
+  if (!opened) return { bytes, version: 0, damages: [], rows: [] };
   const { database } = opened;
   try {
     const checked = bytes <= maxExaminedBytes ? await database.query(`PRAGMA quick_check(${maxDamages})`) : undefined;

@@ -7,11 +7,11 @@ import { parseJson } from "../json/walk.ts";
 /** Equal groups in different scopes are logged separately (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
-export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
+export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
 /** `generation` differs in each run that has `--resend-logged` or no ledger. */
-export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
+export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
 /** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
@@ -22,25 +22,24 @@ export const ledgerStates = [
 
 export type EntryState = (typeof ledgerStates)[number];
 
-export const formatState = (state: EntryState): string =>
-  state === "released" ? "to resend" : state.replace("_", " ");
+export const formatState = (state: EntryState) => (state === "released" ? "to resend" : state.replace("_", " "));
 
-export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
+export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
 /** Only the run that sends a `trying` request can know the outcome. */
-export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
+export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
-export interface EntryFilter {
-  readonly model?: string | undefined;
-  readonly split?: string | undefined;
-  readonly batch?: string | undefined;
-  readonly states?: readonly EntryState[];
+export type EntryFilter = Readonly<{
+  model?: string | undefined;
+  split?: string | undefined;
+  batch?: string | undefined;
+  states?: readonly EntryState[];
   /** The last attempt was at `since` or later, in milliseconds since 1970. */
-  readonly since?: number | undefined;
+  since?: number | undefined;
   /** The last attempt was earlier than `before`, in milliseconds since 1970. */
-  readonly before?: number | undefined;
-  readonly matchesScope?: (scope: LedgerScope) => boolean;
-}
+  before?: number | undefined;
+  matchesScope?: (scope: LedgerScope) => boolean;
+}>;
 
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
@@ -79,8 +78,8 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
   const used = conditions.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
   const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
   for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
-    const hasState = filter.states === undefined || filter.states.includes(entry.state);
-    if (hasState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
+    const hasState = filter.states?.includes(entry.state) ?? true;
+    if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
   }
 }
 
@@ -127,17 +126,17 @@ const toEntry = (row: Row) => ({
 });
 
 /** Drops damaged call ids, so that the entry can be read. */
-const parseCalls = (text: string): readonly string[] => {
+const parseCalls = (text: string) => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
 
-export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
+export type EntryCounts = ReadonlyMap<string, { requests: number; groups: number }>;
 
 export const countsSql =
   "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
 
-export const toCounts = (rows: readonly Row[]): EntryCounts =>
+export const toCounts = (rows: readonly Row[]) =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
 /** Skips keys for which `numberOf` is negative. */
@@ -150,7 +149,7 @@ export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Arr
   return groups;
 };
 
-export const formatId = (row: number): string => `r${row}`;
+export const formatId = (row: number) => `r${row}`;
 
 /** Returns 0 for a text that is not an id. */
-export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);
+export const parseId = (id: string) => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

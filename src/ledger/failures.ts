@@ -2,16 +2,16 @@
 import { Failure } from "../failure.ts";
 import { formatLogged, type LoggedCounts } from "../sentences.ts";
 
-export const ledgerMissing = (path: string): Failure =>
+export const ledgerMissing = (path: string) =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
     hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
 /** @param leaseMs the time until the longest lease in a shared ledger expires */
-export const formatLease = (leaseMs: number | undefined): string =>
+export const formatLease = (leaseMs: number | undefined) =>
   leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
 
-export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
+export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => {
   const waited = Math.round(waitedMs / 1000);
   const message = `another run with the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
   const hint = "wait until that run ends, or increase --max-wait";
@@ -19,7 +19,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Fa
 };
 
 /** @param subject the ledger or its lock, with a path @param sent the numbers of groups, given when the run ends */
-export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { readonly notSent: number }): Failure => {
+export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
   const end = sent === undefined ? "" : `: ${formatLogged(sent)}, ${sent.notSent} not logged`;
   const message = `${subject} was deleted or replaced during the run${end}`;
   const hint =
@@ -27,7 +27,7 @@ export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { readonly
   return new Failure("storage", "ledger-replaced", message, { subject, retryable: false, hint });
 };
 
-export const leaseLost = (path: string): Failure => {
+export const leaseLost = (path: string) => {
   const message = `this run could not update the ledger ${path} in time, so other runs may now send the same groups`;
   const hint = "rerun the same command to send the groups that no other run sent";
   return new Failure("unavailable", "lease-lost", message, { hint });

@@ -18,7 +18,7 @@ export type { RecordedOutcome } from "./writer.ts";
 /** Opens a command's ledger; undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
   location: DatabaseLocation,
-  options: DatabaseWaitOptions & { readonly toRead: boolean },
+  options: DatabaseWaitOptions & { toRead: boolean },
 ) => await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */

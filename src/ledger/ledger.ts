@@ -7,7 +7,7 @@ import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
 import { countWriters, makeFileWriter } from "./writer.ts";
 
-const createTableStatements = (id: string, ownColumns = ""): readonly string[] => [
+const createTableStatements = (id: string, ownColumns = "") => [
   `CREATE TABLE rollcall.scope (
      id ${id}, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL, split TEXT NOT NULL,
      batch TEXT NOT NULL, has_batch BIGINT NOT NULL, UNIQUE (destination, account, model, split, batch, has_batch))`,
@@ -58,26 +58,28 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 export const openLedger = async (
   location: db.DatabaseLocation,
   // `recovers` marks requests that dead runs had in flight as unknown.
-  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { readonly recovers?: boolean },
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
-  if (opened === undefined) return undefined;
+  if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
+  const { host, recovers, toRead } = options;
+  let now: (() => number) | undefined;
   try {
     // A shared ledger always recovers, because the claims of dead runs block other runs.
-    if (!isCopy && (options.recovers === true || database.isShared)) await writer.recover();
+    const recovery = !isCopy && (recovers || database.isShared) ? writer.recover() : undefined;
+    await recovery?.catch((thrown: unknown) => {
+      if (!toRead || !isReadOnly(thrown)) throw thrown;
+    });
+    // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
+    const startMs = host.elapsed();
+    const clockMs = await writer.readClockMs?.();
+    if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
   } catch (thrown) {
-    if (options.toRead !== true || !isReadOnly(thrown)) {
-      await database.close();
-      throw thrown;
-    }
+    await database.close();
+    throw thrown;
   }
-  // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
-  const { host } = options;
-  const startMs = host.elapsed();
-  const clockMs = await writer.readClockMs?.();
-  const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
   return {
     path: database.path,
     created,
@@ -98,18 +100,18 @@ export const openLedger = async (
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
     /** Returns the row of a new or known scope. */
-    async makeScope(scope: entries.LedgerScope): Promise<number> {
+    async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
       const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
       return row?.integer("id") ?? 0;
     },
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
-    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts): Promise<void> {
+    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts) {
       const { passed = null, refused } = facts.sizes;
       const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
       await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
     },
-    async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
+    async resolve(id: string, state: "assumed_logged" | "released") {
       const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
         WHERE id = ? AND state = 'unknown' RETURNING id`;
       const row = entries.parseId(id);
@@ -117,7 +119,7 @@ export const openLedger = async (
       return resolved?.length === 1;
     },
     /** Keeps requests in flight or unknown, because their groups may be logged. Returns the number of deletions. */
-    async forget(filter: entries.EntryFilter): Promise<number> {
+    async forget(filter: entries.EntryFilter) {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
         if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
@@ -128,14 +130,14 @@ export const openLedger = async (
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },
-    close: async (): Promise<void> => await database.close(writer.end),
+    close: async () => await database.close(writer.end),
   };
 };
 
 /** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
-const isReadOnly = (thrown: unknown): boolean =>
+const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
@@ -169,7 +171,7 @@ const readFacts = async (database: db.Database, { destination, account }: entrie
     WHERE destination = ? AND account = ?`;
   const [row] = await database.query(sql, [destination, account]);
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
-    row === undefined || row.isNull(column) ? undefined : row.integer(column),
+    row?.isNull(column) === false ? row.integer(column) : undefined,
   );
   const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
@@ -177,7 +179,7 @@ const readFacts = async (database: db.Database, { destination, account }: entrie
 
 export const examineLedger = async (path: string) => {
   const examined = await db.examineFile(ledgerSchema, path, entries.countsSql);
-  if (examined === undefined) return undefined;
+  if (!examined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };
 };

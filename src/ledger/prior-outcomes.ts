@@ -23,26 +23,26 @@ export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
-  readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
-  readonly input: string;
-  readonly resendLogged: boolean;
+  numberOf: (dedupKeys: Uint8Array, offset: number) => number;
+  input: string;
+  resendLogged: boolean;
 }) => {
   const { numberOf, input: ownInput, resendLogged } = options;
   const facts = new Column("u8");
   let unknownEntries: Entry[] = [];
   let loggedElsewhereAt = 0;
-  const set = (group: number, fact: number): void => {
+  const set = (group: number, fact: number) => {
     facts.length = Math.max(facts.length, group + 1);
     facts.set(group, fact);
   };
   return {
     /** Requests with an unknown outcome, oldest first. */
-    unknownEntries: (): readonly Entry[] => unknownEntries,
+    unknownEntries: () => unknownEntries,
     /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
     /** `entries` must include all unknown requests, and the requests that may be new or changed since the last call. */
-    async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
+    async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
       unknownEntries = [];
@@ -63,9 +63,9 @@ export const openPriorOutcomes = (options: {
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
     },
     /** True if a group that is not sent again was logged from an input with another name. */
-    wasLoggedElsewhere: (group: number): boolean => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
+    wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
     /** Records an outcome of this run, which overrides earlier outcomes. */
-    recordOutcome(group: number, outcome: "logged" | "unknown"): void {
+    recordOutcome(group: number, outcome: "logged" | "unknown") {
       set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
     },
   };

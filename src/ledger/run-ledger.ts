@@ -7,53 +7,52 @@ import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
-export interface RunLedgerOptions {
-  readonly host: Host;
-  readonly modelId: string;
-  readonly split: string;
-  readonly batch: string | undefined;
-  readonly account: string;
+export type RunLedgerOptions = Readonly<{
+  host: Host;
+  modelId: string;
+  split: string;
+  batch: string | undefined;
+  account: string;
   /** Undefined for a run without a ledger. With `require`, the ledger must exist already. */
-  readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
-  readonly maxWaitMs: number;
+  ledger: (DatabaseLocation & { require: boolean }) | undefined;
+  maxWaitMs: number;
   /** A dry run makes no ledger, and holds no lock. */
-  readonly dryRun: boolean;
-  readonly resendLogged: boolean;
-  readonly idempotency: boolean;
+  dryRun: boolean;
+  resendLogged: boolean;
+  idempotency: boolean;
   /** True for the local service, which honors idempotency keys. Another service shows this by an echo of a key. */
-  readonly honorsKeys: boolean;
-  readonly onWait: (leaseMs?: number) => void;
-  readonly onUnavailable: (code: string) => void;
-}
+  honorsKeys: boolean;
+  onWait: (leaseMs?: number) => void;
+  onUnavailable: (code: string) => void;
+}>;
 
-export interface RecordedRequest {
-  readonly id: string | undefined;
+export type RecordedRequest = Readonly<{
+  id: string | undefined;
   /** The `Idempotency-Key`, equal for all attempts of a request; empty for a request without a key. */
-  readonly key: string;
+  key: string;
   /** Milliseconds since 1970. */
-  readonly firstTried: number;
-}
+  firstTried: number;
+}>;
 
 /** Without a ledger, methods record nothing. Methods throw the same failures as `Database`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
   options: RunLedgerOptions,
-  { destination, input }: { readonly destination: string; readonly input: string },
+  { destination, input }: { destination: string; input: string },
 ) => {
   const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
   const make = !dryRun && location?.require !== true;
-  const ledger =
-    location === undefined ? undefined : await (await import("./ledger.ts")).openLedger(location, { ...options, make });
+  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
   // `--resend-logged` and a run without a ledger log groups again, so the requests need new keys.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
-  let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   /** True if the service echoed a key before this run; undefined before the first read of the ledger. */
   let echoedBefore: boolean | undefined;
   let lock: Lock | undefined;
@@ -63,58 +62,58 @@ export const openRunLedger = async (
   let changedFrom = 0;
   let revision = 0;
 
-  const readFacts = async (): Promise<void> => {
-    destinationFacts = (await ledger?.readFacts(scope)) ?? destinationFacts;
-    echoedBefore ??= destinationFacts.echoesKey;
+  const readFacts = async () => {
+    facts = (await ledger?.readFacts(scope)) ?? facts;
+    echoedBefore ??= facts.echoesKey;
   };
-  const saveFacts = async (facts: DestinationFacts): Promise<void> => {
-    destinationFacts = facts;
+  const saveFacts = async (changed: DestinationFacts) => {
+    facts = changed;
     await ledger?.saveFacts(scope, facts);
   };
-  const requireLease = (): void => {
+  const requireLease = () => {
     if (isShared && lock?.isHeld() === false) throw leaseLost(path);
   };
-  const requireIntact = (): void => {
+  const requireIntact = () => {
     requireLease();
     if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${path}`);
     if (lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${path}`);
   };
-  const release = (): void => {
+  const release = () => {
     lock?.release();
     lock = undefined;
   };
 
   return {
-    resultFacts: ledger === undefined ? null : { path, created: ledger.created },
+    resultFacts: ledger ? { path, created: ledger.created } : null,
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
     /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
-    get honorsKeys(): boolean {
+    get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },
     /** True if a later run may resend an unknown request. */
-    get willHonorKeys(): boolean {
-      return options.honorsKeys || destinationFacts.echoesKey;
+    get willHonorKeys() {
+      return options.honorsKeys || facts.echoesKey;
     },
     now,
     /** The largest body to attempt; undefined without a recent 413. */
     get sizeLimit() {
-      const { passed = 0, refused } = destinationFacts.sizes;
-      if (refused === undefined || !isRecent(refused, now())) return undefined;
+      const { passed = 0, refused } = facts.sizes;
+      if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
-    async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
-      if (ledger === undefined || dryRun) return;
+    async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }) {
+      if (!ledger || dryRun) return;
       requireIntact();
       const from = host.elapsed();
       const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
-      if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
+      if (!lock) throw ledgerBusy(path, host.elapsed() - from);
       await readFacts();
       await ledger.recover(scope);
     },
     release,
-    async hasChanged(): Promise<boolean> {
+    async hasChanged() {
       const before = revision;
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
@@ -136,15 +135,15 @@ export const openRunLedger = async (
       changedFrom = firstOpen ?? last + 1;
     },
     /** Returns null if requests have no keys, or new keys in each run. */
-    findPlannedKey: (dedupKeys: Uint8Array): string | null =>
+    findPlannedKey: (dedupKeys: Uint8Array) =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
-    ): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
+    ): Promise<RecordedRequest | { taken: Uint8Array }> {
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
-      if (ledger === undefined) return { id: undefined, key, firstTried };
+      if (!ledger) return { id: undefined, key, firstTried };
       const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
       scopeRow ??= await ledger.makeScope(scope);
       const row = await ledger.recordRequest(scopeRow, entry);
@@ -156,29 +155,29 @@ export const openRunLedger = async (
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
     /** Returns false if the request was resolved, or if another run retries or logged the request. */
-    async recordRetry({ id }: RecordedRequest): Promise<boolean> {
+    async recordRetry({ id }: RecordedRequest) {
       requireIntact();
       return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
     },
-    async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
+    async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
       if (id !== undefined) await ledger?.recordOutcome(parseId(id), outcome);
     },
-    recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
-    async recordPassedSize(bytes: number): Promise<void> {
-      const { passed = 0, refused } = destinationFacts.sizes;
+    recordKeyEcho: async () => await saveFacts({ ...facts, echoesKey: true }),
+    async recordPassedSize(bytes: number) {
+      const { passed = 0, refused } = facts.sizes;
       if (bytes <= passed) return;
       const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
-      destinationFacts = { ...destinationFacts, sizes };
-      if (refused !== undefined) await saveFacts(destinationFacts);
+      facts = { ...facts, sizes };
+      if (refused) await saveFacts(facts);
     },
-    async recordRefusedSize(bytes: number): Promise<void> {
-      const { passed, refused } = destinationFacts.sizes;
-      if (refused !== undefined && isRecent(refused, now()) && refused.bytes <= bytes) return;
+    async recordRefusedSize(bytes: number) {
+      const { passed, refused } = facts.sizes;
+      if (refused && isRecent(refused, now()) && refused.bytes <= bytes) return;
       const smaller = passed !== undefined && passed < bytes ? passed : undefined;
-      await saveFacts({ ...destinationFacts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
+      await saveFacts({ ...facts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
-    async close(): Promise<void> {
+    async close() {
       release();
       await ledger?.close();
     },
@@ -188,4 +187,4 @@ export const openRunLedger = async (
 /** Time until a refused size is attempted again, because the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-const isRecent = ({ at }: { readonly at: number }, now: number): boolean => at <= now && now - at <= refusedSizeMs;
+const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

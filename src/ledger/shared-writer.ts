@@ -14,6 +14,9 @@ const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
 const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 
+const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
+  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
+
 /** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
@@ -24,15 +27,12 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
-  const noteRenewal = (askedAt: number): void => {
+  const noteRenewal = (askedAt: number) => {
     renewedAt = Math.max(renewedAt, askedAt);
   };
-  const renew = async (): Promise<void> => {
+  const renew = async () => {
     const askedAt = elapsed();
-    const rows = await database.query(
-      `UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`,
-      [id],
-    );
+    const rows = await database.query(renewSql, [id]);
     if (rows.length === 0) isLost = true;
     else noteRenewal(askedAt);
   };
@@ -52,7 +52,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
 };
 
 /** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
-const expireDeadRuns = async (database: Database): Promise<void> => {
+const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
   await database.query(
@@ -67,9 +67,9 @@ const expireDeadRuns = async (database: Database): Promise<void> => {
 
 export const makeSharedWriter = (
   database: Database,
-  { host, run }: { readonly host: Pick<Host, "elapsed">; readonly run?: LeasedRun },
+  { host, run }: { host: Pick<Host, "elapsed">; run?: LeasedRun },
 ): Writer => {
-  const requireLease = (): LeasedRun => {
+  const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
   };
@@ -89,7 +89,7 @@ export const makeSharedWriter = (
         const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }], {
           shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
         });
-        if (recorded === undefined) break;
+        if (!recorded) break;
         if (recorded.integer("missing") === 0) {
           noteRenewal(askedAt);
           return recorded.integer("id");
@@ -141,14 +141,11 @@ const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /** More than 1, because another run may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
-const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
-  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
-
 const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
-const releasedRequestsSql = (run: string): string =>
+const releasedRequestsSql = (run: string) =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
@@ -157,7 +154,7 @@ const releasedRequestsSql = (run: string): string =>
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),
-  ${renewLeaseSql},
+  alive AS (${renewSql}),
   added AS (
     INSERT INTO rollcall.request
       (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
@@ -181,7 +178,7 @@ const takenSql = `
   WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
 const recordRetrySql = `
-  WITH ${renewLeaseSql}
+  WITH alive AS (${renewSql})
   UPDATE rollcall.request
   SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()
   FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')

@@ -12,7 +12,7 @@ const maxProblems = 20;
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { perScope }: { readonly perScope: boolean },
+  { perScope }: { perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   /** The rank of each group's outcome in `outcomes`. */
@@ -40,7 +40,7 @@ export const verifyDataset = async (
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
-  const byFile = new Map<string, { readonly file: string; read: number; logged: number }>();
+  const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = outcomes[ranks[group] ?? 0] ?? "not_sent";
     counts[outcome]++;

@@ -1,44 +1,43 @@
 /** Writes the requests of a ledger. In a file, a run holds a lock, at most until its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { TitledFile } from "../database/failures.ts";
 import * as db from "../database/index.ts";
 import { ignoreErrors } from "../files.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import * as entries from "./entries.ts";
 
-export interface NewEntry {
-  readonly dedupKeys: Uint8Array;
-  readonly key: string;
-  readonly input: string;
-  readonly bytes: number;
-  readonly envelopeDigest: string;
+export type NewEntry = Readonly<{
+  dedupKeys: Uint8Array;
+  key: string;
+  input: string;
+  bytes: number;
+  envelopeDigest: string;
   /** Milliseconds since 1970. */
-  readonly now: number;
+  now: number;
   /** Distinguishes later loggings with `--resend-logged`; empty for the first logging. */
-  readonly generation: string;
-}
+  generation: string;
+}>;
 
-export interface RecordedOutcome {
-  readonly state: Exclude<entries.EntryState, "trying">;
+export type RecordedOutcome = Readonly<{
+  state: Exclude<entries.EntryState, "trying">;
   /** HTTP status; null without an answer. */
-  readonly status: number | null;
+  status: number | null;
   /** The known code of a transport error; null after an answer. */
-  readonly cause: string | null;
+  cause: string | null;
   /** JSON list of call ids. */
-  readonly calls: string;
-}
+  calls: string;
+}>;
 
 /** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
-export interface Writer {
+export type Writer = Readonly<{
   /** Appended to the `SET` clause of each change of a request. */
-  readonly changedSql: string;
+  changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
   /** Sets the state of requests that dead runs had in flight to `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
-  recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
+  recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
   /** Returns false if the request was resolved, or if another run retries or logged the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
@@ -52,25 +51,25 @@ export interface Writer {
   /** Returns statements that delete the claims of all released or deleted requests in `requests`. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
-}
+}>;
 
 export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
 export const makeFileWriter = (database: db.Database): Writer => {
-  const recoverScope = async (scope: entries.LedgerScope): Promise<void> =>
+  const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {
     changedSql: "",
     acquireScope: async (scope, waiting) => await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
     recover: async (onlyScope) => {
-      if (onlyScope !== undefined) return await recoverScope(onlyScope);
+      if (onlyScope) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
         // Skips a scope whose lock a live run holds.
         const lock = db.tryLock(toScopeLock(database.path, scope));
-        if (lock !== undefined) await recoverScope(scope);
+        if (lock) await recoverScope(scope);
         lock?.release();
       }
     },
@@ -103,7 +102,7 @@ const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
 /** Counts the scopes of a file that runs are writing. @throws Failure `storage` */
-export const countWriters = (ledger: string): number => {
+export const countWriters = (ledger: string) => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
   // Skips SQLite's files next to a lock, which have longer names.
@@ -115,10 +114,10 @@ export const countWriters = (ledger: string): number => {
   }).length;
 };
 
-export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledFile => ({
+export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
   path: join(lockFolderPath(ledger), entries.hashScope(scope)),
   title: "the lock of the ledger",
 });
 
 /** Next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
-const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;
+const lockFolderPath = (ledger: string) => `${realpathSync(ledger)}.locks`;

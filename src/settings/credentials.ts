@@ -1,6 +1,6 @@
 /** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
-import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
@@ -17,98 +17,106 @@ export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
   calls: { host: "base", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
-} as const satisfies Record<CredentialUse, { host: EndpointHost; variables: readonly string[] }>;
+} as const;
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Returns the names of variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
-export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
+export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
-interface CredentialSource {
+type CredentialSource = Readonly<{
   /** `command`: a command prints the credential. `elsewhere`: the saved credential is for another origin. */
-  readonly state: "ready" | "command" | "elsewhere" | "missing";
-  readonly from?: string;
-  readonly profile?: string | undefined;
-  readonly username?: string | undefined;
-  readonly failure?: Failure;
-  readonly secret?: () => string | Promise<string>;
-}
+  state: "ready" | "command" | "elsewhere" | "missing";
+  from?: string;
+  profile?: string | undefined;
+  username?: string | undefined;
+  failure?: Failure;
+  secret?: () => string | Promise<string>;
+}>;
 
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, screen } = sources;
   const { hideSecret: hide, notice } = screen;
   const { profile, isProfileNamed } = layers;
   const commandVariable = toVariableName("credential_command");
-  const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
+  const findUsername = (use: CredentialUse, saved?: string) => {
     if (use !== "calls") return undefined;
-    const fromEnvironment = host.env.ROLLCALL_USERNAME || undefined;
-    const name = (isProfileNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
-    return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
+    const variable = host.env.ROLLCALL_USERNAME || undefined;
+    const [first, second] = isProfileNamed ? [saved, variable] : [variable, saved];
+    const name = first ?? second ?? "api";
+    return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
-      const secret = await readVariable(variable);
-      if (secret === undefined) continue;
-      hide(secret.text);
-      checkSecret(secret, [use]);
-      return { state: "ready", from: secret.from, username, secret: () => secret.text };
+      const found = await readVariable(variable);
+      if (!found) continue;
+      hide(found.text);
+      checkSecret(found, [use]);
+      return { state: "ready", from: found.from, username, secret: () => found.text };
     }
     return undefined;
   };
   const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const { profiles, where } = readSaved(host, "credentials", screen.warn);
-    const login = profiles.get(profile)?.[use];
-    if (login === undefined) return undefined;
-    if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
+    const saved = profiles.get(profile)?.[use];
+    if (saved === undefined) return undefined;
+    if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
       const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
       const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
       throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
     }
-    const { key, origin: boundOrigin } = login;
+    const { key, origin: boundOrigin } = saved;
     const from = `login of the profile ${profile}`;
-    const username = findUsername(use, typeof login.username === "string" ? login.username : undefined);
+    const username = findUsername(use, typeof saved.username === "string" ? saved.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    const failure = failures.credentialWrongOrigin(adviseLogin(layers, use, origin, boundOrigin), boundOrigin);
+    const login = adviseLogin(layers, use, origin, false);
+    const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
+    const { option, environment } = resolveSetting(layers, name)?.where ?? {};
+    const urlFrom = option ?? environment ?? name;
+    const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
     return { state: "elsewhere", from, failure };
   };
-  const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): CredentialSource | undefined => {
+  const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
+  const findInCommand = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const line = readValue(layers, "credential_command");
-    const isOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
-    if (line === undefined || (onlyOfProfile && !isOfProfile)) return undefined;
-    const from = isOfProfile ? `credential_command of the profile ${profile}` : commandVariable;
+    if (line === undefined) return undefined;
+    const owner = isCommandOfProfile
+      ? { from: `credential_command of the profile ${profile}`, profile }
+      : { from: commandVariable };
     const secret = () => runCredentialCommand(line, { host, hide, use, origin });
-    return { state: "command", from, profile: isOfProfile ? profile : undefined, username: findUsername(use), secret };
+    return { state: "command", ...owner, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
-    // The credential or command of a named profile overrides the environment.
-    const ofProfile = isProfileNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
-    if (ofProfile !== undefined) {
+    if (isProfileNamed) {
+      const ofProfile = findInLogin(use, origin) ?? (isCommandOfProfile ? findInCommand(use, origin) : undefined);
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (unused.length > 0)
+      if (ofProfile && unused.length > 0)
         notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      return ofProfile;
+      if (ofProfile) return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: failures.credentialMissing(adviseLogin(layers, use, origin)) };
+    if (found) return found;
+    const login = adviseLogin(layers, use, origin, true);
+    return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
+  const resolve = async (use: CredentialUse, origin: string): Promise<Credential> => {
+    const { secret, from = "", profile, username, failure } = await find(use, origin);
+    if (secret === undefined) throw failure;
+    return { secret: await secret(), from, profile, username };
+  };
   /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
-    const resolve = async (): Promise<Credential> => {
-      const { secret, from = "", profile, username, failure } = await find(use, origin);
-      if (secret === undefined) throw failure;
-      return { secret: await secret(), from, profile, username };
-    };
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
-    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve();
+    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve(use, origin);
     if (isRerun) rerunIds.add(id);
     resolved.set(id, resolving);
     return await resolving;
@@ -116,40 +124,32 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   return { credential, credentialSource: find };
 };
 
-/** @param boundOrigin the origin of the saved key */
-const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, boundOrigin?: string) => {
+/** Returns the command that saves a key for an origin. @param isFirst true if no key is saved for the use */
+const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst: boolean) => {
   const { profile } = layers;
   const setting = urlSettingName(useTargets[use].host);
   const { name, source } = findUrlSource(layers, setting);
-  const isTyped = source === "command line";
-  const variable = toVariableName(name);
-  const flags = { ...layers.flags, [name]: undefined };
-  const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
-  const canReturn = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
-  const returnStep = isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`;
-  // If the saved key applies without the URL's option or variable, the advice is a login for a new profile.
-  // A new profile lacks the URLs of this profile.
-  const urls = urlSettingNames
-    .filter((each) => !canReturn || findUrlSource(layers, each).source !== "profile")
-    .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
+  if (isFirst && source !== "command line") return failures.loginCommand(profile);
+  const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
   // A login without --for would save the key for the other origins, too.
-  const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
-  const option = source === "profile" ? undefined : `${toOptionName(name)} ${readValue(layers, setting)}`;
-  const login = failures.loginCommand(canReturn ? "<name>" : profile, only, option);
-  const firstLogin = isTyped ? login : failures.loginCommand(profile);
-  return { use, origin, profile, returnStep: canReturn ? returnStep : undefined, login, firstLogin };
+  const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
+  if (source === "profile") return failures.loginCommand(profile, only);
+  // In this profile, the login would replace the saved key.
+  return failures.loginCommand(
+    isFirst ? profile : "<name>",
+    only,
+    `${toOptionName(name)} ${readValue(layers, setting)}`,
+  );
 };
 
-const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
-
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
-export const checkUsername = (name: string, where: FailureLocation): string => {
+export const checkUsername = (name: string, where: FailureLocation) => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
   throw failures.invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
-export const findSavedUses = (logins: JsonObject | undefined): readonly CredentialUse[] =>
+export const findSavedUses = (logins: JsonObject | undefined) =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
 type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
@@ -158,15 +158,14 @@ export type VariableReader = ReturnType<typeof openVariables>;
 
 /** Returns a function that reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
-  const secrets = new Map<string, Promise<Secret | undefined>>();
-  return async (variable: string): Promise<Secret | undefined> => {
+  const secrets = new Map<string, ReturnType<typeof readVariable>>();
+  return async (variable: string) => {
     const reading = secrets.get(variable) ?? readVariable(variable, host);
     secrets.set(variable, reading);
     return await reading;
   };
 };
 
-/** Reads a variable, or the file that `…_FILE` names. @throws Failure */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -177,27 +176,25 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
   const where = { environment: fileVariable, file };
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
-  if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
+  if (!bytes) throw failures.invalidCredential(from, "long", where);
   return { text: removeLineEnd(bytes.toString("utf8")), from, where };
 };
 
 /** Removes the line end that `echo` and editors add to a key. */
-export const removeLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
+export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
 
 /** @throws Failure `invalid-credential`, whose message lacks the secret */
-export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
+export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]) => {
   const fault = findSecretFault(text, uses);
-  if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
+  if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
 /** A key has only visible ASCII. A password (of `call read` or a database) is any text on one line. */
-const findSecretFault = (text: string, uses: readonly string[]): failures.SecretFault | undefined => {
+const findSecretFault = (text: string, uses: readonly string[]) => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!uses.includes("log") && !uses.includes("inference")) return undefined;
-  if (/\p{Cc}/u.test(text)) return "control";
-  if (text.includes(" ")) return "white-space";
-  return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
+  return /[^\x21-\x7e]/.test(text) ? "characters" : undefined;
 };
 
 /** Long, because a person may have to touch a security key. */
@@ -207,14 +204,13 @@ const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
   host: Host;
-  hide: SettingsSources["screen"]["hideSecret"];
+  hide: (secret: string) => void;
   use: CredentialUse | "ledger" | "store";
   origin: string;
 }>;
 
 /** Runs a `credential_command` without a shell. Returns the first line of its output, and never shows the output. */
-export const runCredentialCommand = async (line: string, target: CommandTarget): Promise<string> => {
-  const { host, hide, use, origin } = target;
+export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
@@ -232,7 +228,7 @@ export const runCredentialCommand = async (line: string, target: CommandTarget):
   });
   try {
     const problem = await new Promise<string | undefined>((resolve) => {
-      const end = (status: number | null, signal: string | null): void => {
+      const end = (status: number | null, signal: string | null) => {
         const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
         resolve(status === 0 ? undefined : fault);
       };
@@ -250,8 +246,8 @@ export const runCredentialCommand = async (line: string, target: CommandTarget):
     hide(key);
     const fault = findSecretFault(key, [use]);
     if (problem === undefined && fault === undefined) return key;
-    const why = failures.secretFaults[fault ?? "empty"];
-    throw failures.credentialCommandFailed(program, problem ?? `its output is not a key, because ${why}`);
+    const why = `its output is not a key, because ${failures.secretFaults[fault ?? "empty"]}`;
+    throw failures.credentialCommandFailed(program, problem ?? why);
   } finally {
     ended.abort();
     child.stdout.destroy();

@@ -4,7 +4,7 @@ import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
 import { describeSystemCode, didYouMean, inProfile, pluralize } from "../sentences.ts";
 
-const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string): string => {
+const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string) => {
   const name = option ?? environment;
   if (name !== undefined || file === undefined) return name ?? "";
   const position = line === undefined ? "" : `:${line}:${column ?? 1}`;
@@ -13,29 +13,27 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
 
 /** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */
 export const invalidSetting = (
-  invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation } & {
-    [Name in "suggestion" | "profile"]?: string | undefined;
-  },
-): Failure => {
-  const { setting, value, wanted, suggestion, where, profile } = invalid;
+  invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
+) => {
+  const { setting, value, wanted, where, profile } = invalid;
   const from = formatWhere(where, profile);
   const message = `invalid ${setting} "${value}"${from === "" ? "" : ` (${from})`}: expected ${wanted}`;
-  return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
+  return new Failure("usage", "setting-invalid", message, { where });
 };
 
 const importHint = "give a file that `rollcall config export` wrote, or - for standard input";
 
-export const unreadableImport = (file: string, code: string, cause?: unknown): Failure => {
+export const unreadableImport = (file: string, code: string, cause?: unknown) => {
   const message = `cannot read ${file}: ${describeSystemCode(code)}`;
   return new Failure("invalid_input", "unreadable-import", message, { hint: importHint, where: { file }, cause });
 };
 
-export const invalidImportFile = (fault: string, where: FailureLocation): Failure => {
+export const invalidImportFile = (fault: string, where: FailureLocation) => {
   const message = `cannot import ${formatWhere(where)}: ${fault}; nothing was saved`;
   return new Failure("invalid_input", "invalid-import-file", message, { hint: importHint, where });
 };
 
-export const invalidImportSettings = (file: string, problems: readonly Problem[]): Failure => {
+export const invalidImportSettings = (file: string, problems: readonly Problem[]) => {
   const count = pluralize(problems.length, "invalid setting");
   const message = `cannot import ${file}: it has ${count}; nothing was saved`;
   return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
@@ -43,23 +41,22 @@ export const invalidImportSettings = (file: string, problems: readonly Problem[]
 
 const fileHint = "correct the file, or move it away";
 
-export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint): Failure =>
+export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint) =>
   new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
 
-export const profileExists = (profile: string): Failure => {
+export const profileExists = (profile: string) => {
   const hint = `choose another name, or run \`rollcall profile delete ${profile}\` first`;
   return new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, { hint });
 };
 
-export const profileBuiltIn = (action: string, hint?: string): Failure =>
+export const profileBuiltIn = (action: string, hint?: string) =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
 /** `where` is the source of the name. `create` is the option that creates the profile. Default: a login command. */
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
 
-export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile): Failure => {
-  const creation = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
-  const usualHint = where.file === undefined ? creation : "return to the default with `rollcall profile use default`";
+export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile) => {
+  const usualHint = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
   const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
@@ -68,9 +65,7 @@ export const unknownProfile = (profile: string, { known, where, hint, create }: 
 export const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
-  control: "it contains control characters",
-  "white-space": "it contains white space",
-  "not-ascii": "it contains characters that headers cannot contain",
+  characters: "it contains white space or characters that headers cannot contain",
   long: "it is longer than 64 KiB",
   url: "it is a URL",
   command: "it is a command or an assignment",
@@ -78,44 +73,37 @@ export const secretFaults = {
 
 export type SecretFault = keyof typeof secretFaults;
 
-export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
-  const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
-  const hint = mayBePassword
-    ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
-    : "give only the key, on one line";
+export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}) => {
+  const hint =
+    fault === "characters"
+      ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+      : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
-export const duplicateCredential = (variable: string, fileVariable: string): Failure => {
+export const duplicateCredential = (variable: string, fileVariable: string) => {
   const message = `${variable} and ${fileVariable} are both set`;
   return new Failure("usage", "duplicate-credential", message, { hint: "unset one of them" });
 };
 
-type CredentialFile = Readonly<{ environment: string; file: string }>;
-
-export const unreadableCredentialFile = (where: CredentialFile, code: string, cause: unknown): Failure => {
+export const unreadableCredentialFile = (
+  where: Record<"environment" | "file", string>,
+  code: string,
+  cause: unknown,
+) => {
   const message = `cannot read the file in ${where.environment}: ${where.file} (${describeSystemCode(code)})`;
   const hint = `set ${where.environment} to a file that contains the key`;
   return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
 };
 
-export const credentialCommandFailed = (program: string, why: string): Failure =>
+export const credentialCommandFailed = (program: string, why: string) =>
   new Failure("auth", "credential-command-failed", `credential_command (${program}) returned no key: ${why}`, {
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-interface LoginAdvice {
-  use: CredentialUse;
-  origin: string;
-  profile: string;
-  /** The step that returns to the origin of the saved key. If set, `login` saves the new key in another profile. */
-  returnStep: string | undefined;
-  /** The command that saves a key for the origin, with an option for the URL if the profile lacks the URL. */
-  login: string;
-  /** The login command if no key is saved for the use. */
-  firstLogin: string;
-}
+/** `login` is the command that saves a key for the origin. */
+type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
   log: "`rollcall log`",
@@ -123,55 +111,49 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, firstLogin }: LoginAdvice): Failure => {
+export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
-  return new Failure("auth", "credential-missing", message, { hint: `run \`${firstLogin}\`, or set ROLLCALL_API_KEY` });
+  return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-export const credentialWrongOrigin = (advice: LoginAdvice, boundOrigin: string): Failure => {
-  const { use, origin, profile, returnStep, login } = advice;
+/** @param saved `urlFrom` is the option, variable or setting of the URL, which may be mistyped */
+export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
+  const { use, origin, profile, login } = advice;
+  const { boundOrigin, urlFrom } = saved;
   const message = `the key for ${use} in the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
-  const hint =
-    returnStep === undefined
-      ? `save a key for ${origin}: \`${login}\``
-      : `${returnStep} to use ${boundOrigin}, or save a key for ${origin} in another profile: \`${login}\``;
-  return new Failure("auth", "credential-wrong-origin", message, { hint });
+  return new Failure("auth", "credential-wrong-origin", message, {
+    hint: `check ${urlFrom}, or save a key for ${origin}: \`${login}\``,
+  });
 };
 
-export const loginKeyMissing = (why: "no-terminal" | "empty"): Failure => {
+export const loginKeyMissing = (why: "no-terminal" | "empty") => {
   const message = why === "empty" ? "no key was given" : "cannot ask for the key: standard input is not a terminal";
   const hint = "give the key on standard input: `rollcall auth login --with-token < key-file`";
   return new Failure("usage", "login-key-missing", message, { hint });
 };
 
-export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>): Failure => {
+export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>) => {
   const message = `refusing to read the password for ${title}, ${path}: other users can read ${file}`;
   return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
 };
 
-export const folderUnknown = (kind: "settings" | "data"): Failure => {
+export const folderUnknown = (kind: "settings" | "data") => {
   const variable = kind === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
   const message = `cannot locate the folder for ${kind}: neither ${variable} nor HOME is set`;
   return new Failure("storage", "folder-unknown", message, { hint: `set ${variable} to a folder` });
 };
 
-export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown): Failure => {
+export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown) => {
   const details = { hint: "choose another folder with ROLLCALL_CONFIG_DIR", where: { file }, cause };
   const message = `cannot ${action} ${file}: ${describeSystemCode(code)}`;
   return new Failure("storage", "inaccessible-file", message, details);
 };
 
-export const settingsLocked = (file: string): Failure => {
-  const hint = "wait until the other processes end, then run the same command again";
-  const message = `other processes hold the lock ${file}`;
-  return new Failure("storage", "settings-locked", message, { hint, where: { file }, retryable: true });
-};
-
-export const homeMissing = (cause: unknown): Failure => {
+export const homeMissing = (cause: unknown) => {
   const details = { hint: "set HOME to a folder that you can write to", where: { environment: "HOME" }, cause };
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
 };
 
 /** @param option the option with the URL, if the profile lacks the URL */
-export const loginCommand = (profile: string, use?: CredentialUse, option?: string): string =>
+export const loginCommand = (profile: string, use?: CredentialUse, option?: string) =>
   [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

@@ -8,26 +8,26 @@ import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
 import * as values from "./values.ts";
 
-export type SettingFlags = { readonly local?: boolean | undefined } & {
+export type SettingFlags = { local?: boolean | undefined } & {
   readonly [Name in "profile" | "data_dir" | "store"]?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
 type SettingSource = "command line" | "environment" | "profile" | "default";
 
-export interface SettingsSources {
-  readonly host: Host;
-  readonly flags: SettingFlags;
-  readonly screen: {
+export type SettingsSources = Readonly<{
+  host: Host;
+  flags: SettingFlags;
+  screen: {
     /** Redacts a secret in all later output. Called as soon as the secret is known. */
-    readonly hideSecret: (secret: string) => void;
-    readonly notice: (sentence: string) => void;
-    readonly warn: (problem: Problem) => void;
+    hideSecret: (secret: string) => void;
+    notice: (sentence: string) => void;
+    warn: (problem: Problem) => void;
   };
   /** The command's own defaults. */
-  readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
+  defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile may be unknown. */
-  readonly canBeNew?: boolean;
-}
+  canBeNew?: boolean;
+}>;
 
 export const localProfile = "local";
 export const defaultProfile = "default";
@@ -36,18 +36,18 @@ const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 /** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
-export const checkProfileName = (name: string, where: FailureLocation): string => {
+export const checkProfileName = (name: string, where: FailureLocation) => {
   if (namePattern.test(name)) return name;
   const wanted = "a letter or digit, then up to 63 letters, digits, -, _ or .";
   throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
-export const knownProfiles = (...files: readonly SavedFile[]): readonly string[] => {
+export const knownProfiles = (...files: readonly SavedFile[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
+export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
   try {
     const file = readSaved(host, "settings");
     if (name === "profile") return knownProfiles(file);
@@ -112,13 +112,13 @@ type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: Fa
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isProfileNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
-  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined => {
+  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}) => {
     if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     return { text, source, where: { setting: name, ...where } };
   };
   const typed = resolve(flags[name], "command line", { option: toOptionName(name) });
-  if (typed !== undefined) return typed;
+  if (typed) return typed;
   const environment = values.toVariableName(name);
   const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;
   const fromEnvironment = resolve(env[environment], "environment", { environment });
@@ -127,7 +127,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
   const isReplaced = isProfileNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
   // The local service has its own URLs and its own key.
-  if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
+  if (effective && !isReplaced && !(isOfService && local)) return effective;
   const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
@@ -144,7 +144,7 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
 /** @throws Failure `setting-invalid` */
 export const readValue = <Name extends values.SettingName>(layers: Layers, name: Name) => {
   const resolved = resolveSetting(layers, name);
-  if (resolved === undefined) return undefined;
+  if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
   // The failure names the setting that an invalid default derives from.

@@ -4,7 +4,7 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -12,7 +12,7 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-export const canAsk = (host: Host): boolean => host.terminal.stdin;
+export const canAsk = (host: Host) => host.terminal.stdin;
 
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
@@ -52,7 +52,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean): Pro
 };
 
 /** Folds a prompt between words, because a terminal folds at any character. */
-const foldPrompt = (label: string, columns: number): string =>
+const foldPrompt = (label: string, columns: number) =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
@@ -63,7 +63,7 @@ export const keyCheckMaxWait = "5s";
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
-export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
+export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
@@ -75,7 +75,7 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 
 /** Asks for a URL if no URL is set, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
-  const { host, screen } = sources;
+  const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
     throw contradiction("--username", `--for ${only}`, "only calls need a user name");
   }
@@ -88,12 +88,12 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     throw contradiction(`the profile ${localProfile}`, "auth login", why);
   }
   const uses = only === undefined ? credentials.credentialUses : [only];
-  const findLogins = (): readonly Login[] =>
+  const findLogins = () =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const findMissing = (): readonly values.SettingName[] => [
+  const findMissing = () => [
     ...uses
       .filter((use) => findOrigin(settings, use) === undefined)
       .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
@@ -125,29 +125,23 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     settings: { ...settings, credential },
     findLogins,
     /** Returns the origin of a saved key that the login would replace by a key for another origin. */
-    findReplacedOrigin: (): string | undefined => {
+    findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
-      for (const { use, origin } of findLogins()) {
+      const replaced = findLogins().map(({ use, origin }) => {
         const login = saved?.[use];
-        if (isObject(login) && typeof login.origin === "string" && login.origin !== origin) return login.origin;
-      }
-      return undefined;
+        return isObject(login) && login.origin !== origin ? login.origin : undefined;
+      });
+      return replaced.find((origin) => typeof origin === "string");
     },
     askNextSetting: async () => await askNextSetting(key),
     /** Saves the settings, then the key. Returns the path of the credentials file. */
-    save: async (): Promise<string> => {
+    save: async () => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-      const saved = readSaved(host, "settings").profiles.get(profile);
-      const isKnown = profile === defaultProfile || saved !== undefined;
+      const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
-      for (const name of given) {
-        const show = (value: unknown) => values.redactSetting(name, String(value));
-        const [from, to] = [show(saved?.[name] ?? flags[name]), show(flags[name])];
-        if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
-      }
-      const logins = findLogins().map(({ use, origin }): [string, JsonObject] => {
+      const logins = findLogins().map(({ use, origin }) => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });
       return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
@@ -167,12 +161,11 @@ const promptForSetting = async (host: Host, name: values.SettingName, { key, isR
     const parsed = parse(answer, { windows: host.platform === "win32" });
     if (!values.isRejected(parsed) && answer !== key) return answer;
     const why = values.isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
-    const reply = `${why}${key === undefined ? " (rollcall asks for the key later)" : ""}\n`;
-    host.stderr.write(foldPrompt(reply, host.terminal.columns));
+    host.stderr.write(foldPrompt(`${why}\n`, host.terminal.columns));
   }
 };
 
-const findMistake = (text: string): "url" | "command" | undefined => {
+const findMistake = (text: string) => {
   if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };

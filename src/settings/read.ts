@@ -4,12 +4,12 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { checkFileMode, readRegularFile, requireSafeOwnership } from "../files.ts";
+import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
-import { findLayers, findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findLayers, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
@@ -25,7 +25,7 @@ export const readSettings = async (given: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
-    const names = ([...values.urlSettingNames, "credential_command"] as const).map(values.toVariableName);
+    const names = values.settingNames.filter((name) => values.settings[name].isOfService).map(values.toVariableName);
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
     if (set.length > 0) notice(values.formatUnused(set, " with the local service"));
   }
@@ -43,21 +43,15 @@ export const readSettings = async (given: SettingsSources) => {
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
     /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
-    address(of: EndpointHost): string {
+    address(of: EndpointHost) {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
-    toUrlChange(of: EndpointHost, url: string): string {
-      const { name, source } = findUrlSource(layers, values.urlSettingName(of));
-      if (source === "command line") return `${toOptionName(name)} ${url}`;
-      if (source === "environment") return `${values.toVariableName(name)}=${url}`;
-      return `\`${inProfile(`rollcall config set ${name} ${url}`, profile)}\``;
-    },
     ...credentials.openCredentials(sources, layers, readVariable),
     /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
-    dataFolder(): string | undefined {
+    dataFolder() {
       const folder = findDataFolder(host);
       if (folder !== undefined) requireSafeOwnership(folder);
       return folder;
@@ -70,8 +64,7 @@ export const readSettings = async (given: SettingsSources) => {
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-      const project = requireSetting("project");
-      const maxBodyBytes = requireSetting("max_body_size");
+      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },
   };
@@ -86,7 +79,7 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
   };
 };
 
-const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
+const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void) => {
   const { env, flags, isProfileNamed, profile } = layers;
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
@@ -99,22 +92,20 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
 };
 
-export const setCommand = (name: values.SettingName, profile: string): string =>
+export const setCommand = (name: values.SettingName, profile: string) =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
-export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true): Failure => {
+export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true) => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { about, example = "<value>", hasOption, localFallback } = values.settings[name];
   const ways = [
-    ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
+    hasOption && `pass ${toOptionName(name)} ${example}`,
     `set ${values.toVariableName(name)}=${example}`,
     `run \`${setCommand(name, profile)}\``,
-    ...(canBeLocal && (localFallback !== undefined || name.endsWith("base_url"))
-      ? ["use the local service with --local"]
-      : []),
+    canBeLocal && (localFallback || name.endsWith("base_url")) && "use the local service with --local",
   ];
-  const details = { hint: ways.join(", or "), where: { setting: name } };
+  const details = { hint: ways.filter(Boolean).join(", or "), where: { setting: name } };
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
 };
 
@@ -123,7 +114,7 @@ const databases = {
   store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
 } as const;
 
-export const findLedgerFile = (host: FolderHost): string | undefined => {
+export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
   if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
   return folder === undefined ? undefined : join(folder, "ledger.db");
@@ -133,29 +124,23 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Returns undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
     hide(PGPASSWORD);
-    const text = typed?.trim() ?? (await readText(variable));
+    const readText = async () => (await readVariable(variable))?.text.trim();
+    const text = typed?.trim() ?? (await readText());
     if (text === undefined || !urlPattern.test(text)) return undefined;
     const parsed = parseDatabaseUrl(text);
-    if (parsed === undefined) {
-      // Any part of an invalid URL may be a password.
-      const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-      const facts = { path: scheme && `${scheme}//…`, title };
-      if (/^postgres(?:ql)?:\/\/[^@?#]*$/i.test(text)) {
-        const fault = `the URL of ${title} has no user`;
-        throw invalidDatabaseUrl({ ...facts, fault, wanted: "a URL with a user: postgres://user@host/database" });
-      }
+    if (!parsed) {
       const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
-      throw invalidDatabaseUrl({ ...facts, wanted });
+      // Any part of an invalid URL may be a password.
+      throw invalidDatabaseUrl({ title, wanted });
     }
     const path = parsed.url.href;
     // Only the environment's URL may contain a password. The password also applies to the same typed URL.
-    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
+    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
       hide(encodeURIComponent(secret));
@@ -164,16 +149,15 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
     }
-    const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
-    const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);
-    const password = knownPassword || (inFile?.isPrivate ? inFile.password : undefined);
+    const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
+    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
+    const password = known || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = readValue(layers, "credential_command");
-    if (line !== undefined) {
+    if (line !== undefined)
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
-    }
-    if (inFile === undefined) return { path };
+    if (!inFile) return { path };
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
     return { path, passwordCommand: async () => await Promise.reject(failure) };
   };
@@ -191,9 +175,9 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
 /** Matches URLs, even incomplete URLs, and connection strings of other programs. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
-const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {
+const parseDatabaseUrl = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  if (url?.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
   // An unencoded / or ? in a password ends the host early.
   const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
   if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
@@ -207,16 +191,14 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
-  try {
-    for (const line of readRegularFile(file).toString("utf8").split(/\r?\n/)) {
-      const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
-      const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
-      const password = fields[wanted.length];
-      const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
-      if (isMatch && !line.startsWith("#") && password !== undefined) {
-        return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
-      }
-    }
-  } catch {}
+  const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
+  for (const line of lines) {
+    const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
+    const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
+    const password = fields[wanted.length];
+    const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
+    if (isMatch && !line.startsWith("#") && password !== undefined)
+      return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
+  }
   return undefined;
 };

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
 import {
   checkFileMode,
@@ -15,35 +16,34 @@ import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
-import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
+import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {
   settings: {
     ...{ variable: "ROLLCALL_CONFIG_DIR", xdg: "XDG_CONFIG_HOME", home: ".config", mac: "Library/Preferences" },
-    windows: { variable: "APPDATA", home: "AppData/Roaming", name: "Config" },
+    windows: { variable: "APPDATA", name: "Config" },
   },
   data: {
     ...{ variable: "ROLLCALL_DATA_DIR", xdg: "XDG_DATA_HOME", home: ".local/share" },
     mac: "Library/Application Support",
-    windows: { variable: "LOCALAPPDATA", home: "AppData/Local", name: "Data" },
+    windows: { variable: "LOCALAPPDATA", name: "Data" },
   },
 };
 
-const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
+const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) => {
   const { variable, xdg, home, mac, windows } = folders[kind];
-  const { [variable]: chosen, [xdg]: base, HOME } = env;
+  const { [variable]: chosen, [xdg]: base, [windows.variable]: appData, HOME } = env;
   if (chosen) return resolve(chosen);
   // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
-  if (platform !== "win32") return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
-  const folder = env[windows.variable] || (env.USERPROFILE && join(env.USERPROFILE, windows.home));
-  return folder ? join(folder, "rollcall", windows.name) : undefined;
+  if (platform === "win32") return appData ? join(appData, "rollcall", windows.name) : undefined;
+  return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
 /** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
-export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
+export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
   const folder = dirname(path);
@@ -60,7 +60,7 @@ type SavedKind = "settings" | "credentials";
 /** Includes members that only newer versions know. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
-export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
+export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
   const folder = findFolder(host, "settings");
   if (folder === undefined) throw folderUnknown("settings");
   return join(folder, `${kind}.json`);
@@ -70,20 +70,21 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
-  if (bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
-  const problems = [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
-  for (const problem of problems) if (problem !== undefined) warn?.(problem);
+  if (!bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
+  for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = Object.entries(profiles).map(([name, saved]) => {
-    if (isObject(saved)) return [name, saved] as const;
-    throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
-  });
-  return { members, where, profiles: new Map(found) };
+  const found = new Map<string, JsonObject>();
+  for (const [name, saved] of Object.entries(profiles)) {
+    if (!isObject(saved))
+      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+    found.set(name, saved);
+  }
+  return { members, where, profiles: found };
 };
 
-const readIfExists = (file: string): Buffer | undefined => {
+const readIfExists = (file: string) => {
   try {
     fs.statSync(file);
     requireSafeOwnership(file);
@@ -104,7 +105,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
   // The message of JSON.parse would quote the text, which may contain secrets.
   const fault = findFault(content);
-  if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
+  if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
   const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
@@ -125,7 +126,7 @@ export const createAddition =
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
-export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
+export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   // conf requires a home folder when it is loaded.
@@ -136,9 +137,9 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     requireSafeOwnership(file);
     makeFolder(dirname(file));
     fs.accessSync(dirname(file), fs.constants.W_OK);
-    const path = join(dirname(file), "settings.lock");
-    const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
-    if (lock === undefined) throw settingsLocked(path);
+    const about = { path: join(dirname(file), "settings.lock"), title: "the lock of the settings" };
+    const lock = await waitForLock({ ...about, host, maxWaitMs });
+    if (!lock) throw databaseLocked(about);
     try {
       const { members, profiles } = readSaved(host, kind);
       const { profiles: _, ...otherMembers } = members;
@@ -158,12 +159,12 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
   return file;
 };
 
-const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject): void => {
+const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject) => {
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = readIfExists(file) === undefined ? file : fs.realpathSync(file);
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
   // This process has the lock, so any draft is from a killed writer.
-  const removeDrafts = (): void => {
+  const removeDrafts = () => {
     for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
   };
   removeDrafts();
@@ -182,7 +183,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 export const maxSecretBytes = 64 * 1024;
 
 /** Reads variables such as `ROLLCALL_API_KEY` from the file in `ROLLCALL_API_KEY_FILE`. */
-export const readVariableFiles = (env: Host["env"]): Host["env"] =>
+export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
@@ -191,7 +192,7 @@ export const readVariableFiles = (env: Host["env"]): Host["env"] =>
   );
 
 /** Reads no pipe, because a pipe can be read only once. Keeps the position if the file is also standard input. */
-const readSecretFile = (file: string): string | undefined => {
+const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");
   try {
@@ -204,7 +205,7 @@ const readSecretFile = (file: string): string | undefined => {
 };
 
 /** Returns the keys of all profiles. */
-export const listSavedKeys = (host: FolderHost): readonly string[] => {
+export const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
   ignoreErrors(() => {
     const text = readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");

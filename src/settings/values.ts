@@ -1,14 +1,13 @@
 /** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-type Rejected = Readonly<{ wanted: string; suggestion: string | undefined }>;
-type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
-const reject = (wanted: string, suggestion?: string): Rejected => ({ wanted, suggestion });
+type Rejected = Readonly<{ wanted: string }>;
+type Parse<Value> = (text: string, machine: { windows: boolean }) => Value | Rejected;
+const reject = (wanted: string) => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
-const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
+const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
 };
@@ -16,10 +15,9 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const parseDuration = (text: string, minMs = 0): number | Rejected => {
+export const parseDuration = (text: string, minMs = 0) => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
-  const wanted = "a duration such as 500ms, 30s, 2m or 1h";
-  if (Number.isNaN(ms)) return /^[\d.]+$/.test(text) ? reject(`${wanted}, with its unit`, `${text}s`) : reject(wanted);
+  if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
   if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
@@ -29,37 +27,25 @@ const sizeUnits = {
   ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
 };
 
-const parseSize = (text: string): number | Rejected => {
+const parseSize = (text: string) => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
   if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
   if (bytes < 1) return reject("a size of at least 1 byte");
   return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };
 
-const parseUrl = (text: string): string | Rejected => {
+const parseUrl = (text: string) => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
-  if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://", addScheme(text));
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return reject("a URL such as https://api.example.com");
-  const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  // Text before an @ may be a password.
-  const suggestion = plain.includes("@") ? undefined : plain;
-  if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return reject("a URL without a user or a password", suggestion);
-  }
-  return /[?#]/.test(text) ? reject("a URL without a query or a fragment", suggestion) : plain;
-};
-
-const addScheme = (text: string): string | undefined => {
-  if (text.includes("@")) return undefined;
-  const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
-  const plain = `http://${rest}`;
-  const url = parseUrl(URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`);
-  return isRejected(url) ? undefined : url;
+  if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://");
+  if (!URL.canParse(text)) return reject("a URL such as https://api.example.com");
+  if (/^[a-z]+:\/+[^/?#]*@/i.test(text)) return reject("a URL without a user or a password");
+  if (/[?#]/.test(text)) return reject("a URL without a query or a fragment");
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, "");
 };
 
 /** Removes the parts of a URL that can be secret: user, password, query and fragment. */
-const redactUrl = (text: string): string =>
+const redactUrl = (text: string) =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
 const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
@@ -78,12 +64,12 @@ const reservedHeaders =
   `accept-encoding authorization connection content-encoding content-length content-type cookie host expect idempotency-key
   keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent`.split(/\s+/);
 
-const parseHeaderName = (text: string): string | Rejected => {
+const parseHeaderName = (text: string) => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
   return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that is not reserved") : text;
 };
 
-const parseBoolean = (text: string): boolean | Rejected => {
+const parseBoolean = (text: string) => {
   if (/^(true|1|yes|on)$/i.test(text)) return true;
   return /^(false|0|no|off)$/i.test(text) ? false : reject("true or false");
 };
@@ -97,25 +83,25 @@ const choiceOf = <const Words extends readonly [string, ...string[]]>(title: str
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
-  if (words === undefined) return reject("a command line whose quotes are closed");
+  if (!words) return reject("a command line whose quotes are closed");
   return words[0] ? text : reject("a command line: a program and its arguments");
 };
 
-interface Setting<Value> {
-  readonly about: string;
-  readonly parse: Parse<Value>;
-  readonly redact?: (text: string) => string;
-  readonly derivedFrom?: "base_url" | "vendor_prefix";
+type Setting<Value> = Readonly<{
+  about: string;
+  parse: Parse<Value>;
+  redact?: (text: string) => string;
+  derivedFrom?: "base_url" | "vendor_prefix";
   /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
-  readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
+  fallback?: string | ((from: { profile: string; text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
-  readonly localFallback?: string;
+  localFallback?: string;
   /** A valid value for hints. Present if commands need the setting and it has no default. */
-  readonly example?: string;
-  readonly hasOption?: true;
+  example?: string;
+  hasOption?: true;
   /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
-  readonly isOfService?: true;
-}
+  isOfService?: true;
+}>;
 
 const url = { parse: parseUrl, redact: redactUrl, isOfService: true } as const;
 const providerOf = (catalog: "analysis" | "router") => {
@@ -174,7 +160,7 @@ export const isSettingName = (name: string): name is SettingName => Object.hasOw
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
-export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
-export const formatUnused = (variables: readonly string[], reason: string): string =>
+export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
+export const formatUnused = (variables: readonly string[], reason: string) =>
   `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
-export const redactSetting = (name: SettingName, text: string): string => settings[name].redact?.(text) ?? text;
+export const redactSetting = (name: SettingName, text: string) => settings[name].redact?.(text) ?? text;

@@ -177,7 +177,7 @@ describe("a connection", () => {
       kind: "connection-failed",
       message: `cannot connect to 127.0.0.1:${port}: the connection was refused (ECONNREFUSED)`,
       details: {
-        hint: "if the URL is wrong, correct it with --inference-base-url <url>; otherwise rerun the same command when the service is up",
+        hint: "check inference_base_url, or rerun the same command when the service is up",
         http: { method: "GET", url: `http://127.0.0.1:${port}/v1/models` },
       },
     });

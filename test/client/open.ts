@@ -61,7 +61,6 @@ export const clientAt = (
   const client = openClient({
     host,
     baseUrl: typeof url === "string" ? () => url : url,
-    toUrlChange: (host, url) => `--${host}-base-url ${url}`,
     credential: async () => ({ secret: "key-1", from: "ROLLCALL_API_KEY" }),
     project: undefined,
     timeoutMs: 5_000,

@@ -116,7 +116,7 @@ describe("a proxy", () => {
 
   it.each([
     ["407 Proxy Authentication Required", 407, 0, "put the proxy's user and password into HTTPS_PROXY"],
-    ["403 Forbidden", 403, 0, "ask the operator of the proxy to allow service.invalid:443"],
+    ["403 Forbidden", 403, 0, "check inference_base_url and the proxy variables"],
     ["502 Bad Gateway", 502, 1, "check inference_base_url and the proxy variables"],
   ])("fails with its status and a hint if it refuses a tunnel with %s", async (status, number, waited, hint) => {
     const proxy = await proxyTo(1, status);
@@ -230,6 +230,7 @@ describe("NO_PROXY", () => {
     ["service.invalid:8080", "http://service.invalid"],
     ["service.invalid:80", "https://service.invalid"],
     ["10.0.0.1", "http://10.0.0.11"],
+    ["0.0.1", "http://10.0.0.1"],
     ["10.0.0.0/8", "http://10.0.0.1"],
   ])("leaves, with %j, %s to the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);

@@ -115,7 +115,11 @@ describe("a credential command", () => {
     ["does not exist", "rollcall-no-such-program --key key-1234", "it cannot be started (it does not exist)"],
     ["prints nothing", "true", "its output is not a key, because it is empty"],
     ["prints an empty line first", "printf '\\nkey-1234'", "its output is not a key, because it is empty"],
-    ["prints two words", "echo Bearer key-1234", "its output is not a key, because it contains white space"],
+    [
+      "prints two words",
+      "echo Bearer key-1234",
+      "its output is not a key, because it contains white space or characters that headers cannot contain",
+    ],
   ])("fails as auth, without showing its output, if it %s", async (_, line, end) => {
     const failure = await failureOf(() => credentialOf("log", withCommand(line)));
     expect(failure).toMatchObject({

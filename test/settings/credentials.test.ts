@@ -37,11 +37,11 @@ describe("a credential from the environment", () => {
   it.each([
     ["an empty second line", "has more than one line", "key-1234\n\n"],
     ["a second line", "has more than one line", "key-1234\nkey-5678"],
-    ["a null character", "contains control characters", "key-1234\u0000"],
-    ["an escape sequence", "contains control characters", "\u001b[31mkey-1234"],
-    ["a space", "contains white space", "Bearer key-1234"],
-    ["a byte order mark", "contains characters that headers cannot contain", "\ufeffkey-1234"],
-    ["an accent", "contains characters that headers cannot contain", "kéy-1234"],
+    ["a null character", "contains white space or characters that headers cannot contain", "key-1234\u0000"],
+    ["an escape sequence", "contains white space or characters that headers cannot contain", "\u001b[31mkey-1234"],
+    ["a space", "contains white space or characters that headers cannot contain", "Bearer key-1234"],
+    ["a byte order mark", "contains white space or characters that headers cannot contain", "\ufeffkey-1234"],
+    ["an accent", "contains white space or characters that headers cannot contain", "kéy-1234"],
     ["only a line end", "is empty", "\n"],
     ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
@@ -210,6 +210,19 @@ describe("a saved credential", () => {
     const named = openHome({ profiles, env, flags: { profile: "work" } });
     expect(await (await named.read()).credential("log", asked)).toMatchObject({ secret: "env-key" });
     expect(named.notices).toEqual([]);
+  });
+
+  it.each([
+    [
+      "log",
+      { key: "Bearer key-1234" },
+      "cannot use the key from login of the profile default: it contains white space",
+    ],
+    ["calls", { key: "key-1234", username: "" }, 'invalid username ""'],
+  ] as const)("fails for %s before it is sent if the file has %j", async (use, login, message) => {
+    const failure = await failureOf(() => credentialOf(use, { logins: { default: { [use]: { ...login, origin } } } }));
+    expect(failure.message).toContain(message);
+    expect(failure.message).not.toContain("key-1234");
   });
 
   it("goes only to the origin that its use had at login", async () => {

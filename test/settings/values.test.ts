@@ -31,14 +31,7 @@ describe("a duration", () => {
     expect(await read("timeout", "1.5s")).toBe(1500);
   });
 
-  itRefuses("max_wait", ["", "s", "-1s", "1e3s", "1 s", "30S", "ten", "1h30m", "9999999h", "٣s", "1s\n"]);
-
-  it.each([
-    ["30", "30s"],
-    ["1.5", "1.5s"],
-  ])("cannot be %j, for which %j is suggested", async (text, meant) => {
-    expect(await refusalOf("timeout", text)).toMatchObject({ hint: `did you mean ${meant}?` });
-  });
+  itRefuses("max_wait", ["", "s", "-1s", "1e3s", "1 s", "30S", "ten", "1h30m", "9999999h", "٣s", "1s\n", "30", "1.5"]);
 
   it("can be zero for max_wait, but not for timeout", async () => {
     await refusalOf("timeout", "0s");
@@ -77,19 +70,6 @@ describe("an address", () => {
     expect(await read("base_url", text)).toBe(address);
   });
 
-  it.each([
-    ["api.example.com", "https://api.example.com"],
-    ["api.example.com:8443/a", "https://api.example.com:8443/a"],
-    ["localhost:8700", "http://localhost:8700"],
-    ["127.0.0.1:8700", "http://127.0.0.1:8700"],
-    ["//api.example.com", "https://api.example.com"],
-    ["ftp://api.example.com", "https://api.example.com"],
-    ["https://api.example.com/a?b=c", "https://api.example.com/a"],
-    ["https://api.example.com#x", "https://api.example.com"],
-  ])("cannot be %s, for which %s is suggested", async (text, meant) => {
-    expect(await refusalOf("base_url", text)).toMatchObject({ hint: `did you mean \`${meant}\`?` });
-  });
-
   itRefuses("base_url", [
     "https://",
     "https://a b",
@@ -102,6 +82,12 @@ describe("an address", () => {
     "https://exa mple",
     "not a url",
     "https:/a.example",
+    "api.example.com",
+    "localhost:8700",
+    "//api.example.com",
+    "ftp://api.example.com",
+    "https://api.example.com/a?b=c",
+    "https://api.example.com#x",
   ]);
 
   it.each([

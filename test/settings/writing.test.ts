@@ -226,7 +226,7 @@ describe("concurrent writers", () => {
       },
     };
     const failure = await failureOf(() => setSetting({ ...home.sources, host }, { name: "split", value: "train" }));
-    expect(failure).toMatchObject({ kind: "settings-locked", code: "storage" });
+    expect(failure).toMatchObject({ kind: "database-locked", code: "storage" });
     expect(saved(home)).toEqual({ profiles: {} });
     lock?.release();
     await set(home, "split", "train");

@@ -233,5 +233,5 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
 const parseDurationOption = (option: string, value: string) => {
   const parsed = parseDuration(value);
   if (typeof parsed === "number") return parsed;
-  throw wrongValue(option, value, parsed.wanted, parsed.suggestion);
+  throw wrongValue(option, value, parsed.wanted);
 };

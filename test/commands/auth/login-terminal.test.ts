@@ -88,7 +88,7 @@ describe("rollcall auth login on a terminal", () => {
     const { home } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login"], home, [
       ["base_url (", `${key}\r`],
-      ["(rollcall asks for the key", "\x03"],
+      ["expected a URL", "\x03"],
     ]);
     expect([code, seen.split(key).length - 1]).toEqual([130, 1]);
   });

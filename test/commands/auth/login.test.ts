@@ -90,8 +90,16 @@ describe("rollcall auth login", () => {
     ["login --with-token --no-check", "https://train.example", "it is a URL"],
     ["login --with-token --no-check", "export KEY=wk-1234", "it is a command or an assignment"],
     ["login --with-token --no-check", "two\nlines-1234", "it has more than one line"],
-    ["login --with-token --no-check", "Bearer lines-1234", "it contains white space"],
-    ["login --with-token --no-check", "\u0000lines-1234", "it contains control characters"],
+    [
+      "login --with-token --no-check",
+      "Bearer lines-1234",
+      "it contains white space or characters that headers cannot contain",
+    ],
+    [
+      "login --with-token --no-check",
+      "\u0000lines-1234",
+      "it contains white space or characters that headers cannot contain",
+    ],
     ["login --with-token --for everything", key, "log, inference or calls"],
     ["login --with-token --for log --username anna", key, "only calls need a user name"],
     ["login --with-token --username a:b", key, "without colons"],

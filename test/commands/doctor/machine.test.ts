@@ -157,10 +157,7 @@ describe("rollcall doctor about its files", () => {
     for (let run = 0; run < 2; run++) {
       const args = ["log", "m", "--split", "train", "--max-wait", "0s", "-"];
       const { code, stderr } = await runRollcall(args, { env, stdin: lines });
-      expect([code, stderr]).toEqual([
-        5,
-        expect.stringContaining("if the URL is wrong, correct it with ROLLCALL_BASE_URL=<url>; otherwise"),
-      ]);
+      expect([code, stderr]).toEqual([5, expect.stringContaining("check log_base_url (or base_url), or rerun")]);
     }
     const { of } = await doctor(["--offline"], { env });
     expect(of("ledger")).toMatchObject([{ message: expect.stringContaining("2 requests not sent") }]);

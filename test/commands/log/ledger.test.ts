@@ -92,7 +92,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       "status\tnothing was sent: cannot connect to 127.0.0.1:1: the connection was refused (ECONNREFUSED)\n",
     );
     expect(out).toContain("groups\t2 not logged\n");
-    const fix = "if the URL is wrong, correct it with ROLLCALL_BASE_URL=<url>";
+    const fix = "check log_base_url (or base_url)";
     expect(said.split(`note: ${fix}\n`)).toHaveLength(2);
     expect(said).toContain(`hint: ${fix}, then rerun the same command to send the remaining groups\n`);
   });
@@ -116,7 +116,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key, or set ROLLCALL_TOKEN to another key, or unset ROLLCALL_TOKEN to use a saved key\. Then rerun the same command to send only the remaining groups/,
+      /^check the key, or change or unset ROLLCALL_TOKEN\. Then rerun the same command to send only the remaining groups/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
