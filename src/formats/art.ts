@@ -1,7 +1,7 @@
 /** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
@@ -108,7 +108,7 @@ const openRows = (run: FormatRun): Converter => {
   };
 };
 
-const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
+const rolloutOf = (run: FormatRun, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (index === undefined) {
     if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
@@ -148,7 +148,7 @@ const refuseExchanges = (trajectory: Value) => {
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */
-const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
+const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>) => {
   const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");

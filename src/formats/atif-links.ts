@@ -64,7 +64,7 @@ export const openLinks = (run: FormatRun) => {
     }
     return files;
   };
-  const findOwners = (): Map<string, string> => {
+  const findOwners = () => {
     const ownersByFile = new Map<string, string>();
     for (const [from, { references }] of documents) {
       for (const reference of references) {

@@ -96,20 +96,20 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
     documents.push(document.value);
     return document;
   };
-  const readContinuation = ({ value, file }: atifLinks.LocatedDocument): atifLinks.LocatedDocument | undefined => {
+  const readContinuation = ({ value, file }: atifLinks.LocatedDocument) => {
     const path = atifLinks.continuationOf(value);
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  const partsOf = (located: atifLinks.LocatedDocument): readonly atifLinks.LocatedDocument[] => {
+  const partsOf = (located: atifLinks.LocatedDocument) => {
     seen.add(join(located.file));
     const parts = [located];
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
   /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
-  const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
+  const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
@@ -120,7 +120,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
       return !isCopied;
     });
   };
-  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
+  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]) => {
     const first = parts[0]?.value;
     const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
     if (!isSameModel)
@@ -153,7 +153,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   return { documents, partsOf, historiesOf, subagentHistories };
 };
 
-const stepsOf = (document: Value): readonly Value[] => {
+const stepsOf = (document: Value) => {
   const steps = document.require("steps");
   const items = steps.items();
   if (items.length === 0) throw new ConversionError("steps is empty", steps);
@@ -165,7 +165,7 @@ const stepsOf = (document: Value): readonly Value[] => {
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
 /** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
-const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean): readonly OutputJson[] => {
+const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];
   if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
@@ -186,18 +186,18 @@ const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean): readonly Ou
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };
 
-const toCall = (call: Value): OutputJson => {
+const toCall = (call: Value) => {
   const name = call.require("function_name");
   return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
 };
 
-const logprobsIn = (step: Value): OutputJson | undefined => {
+const logprobsIn = (step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
   if (logprobs === undefined || ids === undefined || logprobs.items().length === 0) return undefined;
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-const resultsOf = (step: Value): readonly OutputJson[] => {
+const resultsOf = (step: Value) => {
   const observation = step.get("observation");
   if (observation === undefined) return [];
   return observation.requireItems("results").flatMap((result) => {
@@ -208,7 +208,7 @@ const resultsOf = (step: Value): readonly OutputJson[] => {
   });
 };
 
-const contentOf = (content: Value): OutputJson => {
+const contentOf = (content: Value) => {
   if (content.isText) return content;
   if (!content.isList) throw new ConversionError("the content is neither text nor a list of parts", content);
   return content.items().map((part) => {

@@ -51,7 +51,7 @@ const chatRows = (rows: ChatRows): Format => ({
   ],
 });
 
-const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
+const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
   const key = groupKeyOf(run, row);
   if (key !== undefined) record.group = key;
@@ -154,7 +154,7 @@ export const openaiChat = messageRows(["messages"]);
 
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
 
-const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
+const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]) => [
   ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
   ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
@@ -192,7 +192,7 @@ const trlRows: ChatRows = {
 export const trl = chatRows(trlRows);
 
 /** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
-const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
+const convertCompletions = (run: FormatRun, row: Value) => {
   const labels = row.get("labels");
   if (labels !== undefined)
     throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
@@ -246,7 +246,7 @@ export const shareGpt = chatRows({
   },
 });
 
-const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
+const shareGptTurns = (run: FormatRun, row: Value) => {
   const unansweredIds: string[] = [];
   return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
@@ -277,7 +277,7 @@ interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPro
   readonly finish?: (row: Value) => Value | undefined;
 }
 
-const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows): Format =>
+const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows) =>
   chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],

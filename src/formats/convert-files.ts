@@ -195,7 +195,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
 type Visit = (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
 
 /** Awaits only promises, because an await takes more time than a record. */
-const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit): Promise<void> => {
+const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit) => {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
@@ -238,7 +238,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   };
 };
 
-const readDocumentFile = (path: string): Buffer | undefined => {
+const readDocumentFile = (path: string) => {
   try {
     return readRegularFile(path);
   } catch (thrown) {

@@ -65,7 +65,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   let current: ConvertedGroup | undefined;
   let isInOrder = true;
   let ordered: Spool | undefined;
-  const groupOf = (key: string, { fileSet }: ConvertedFile): ConvertedGroup => {
+  const groupOf = (key: string, { fileSet }: ConvertedFile) => {
     const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
     if (existing !== undefined) return existing;

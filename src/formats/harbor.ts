@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -34,7 +34,7 @@ export const harbor: Format = {
   ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined => {
+const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   if (value.get("trial_name") === undefined && value.get("stats") !== undefined) {
     run.note("skipped the result of a job, because a job is not a trial");
@@ -54,7 +54,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   return [trajectoryOf(run, record, rewards)];
 };
 
-const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): Rollout => {
+const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });

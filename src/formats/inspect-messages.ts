@@ -10,7 +10,7 @@ export const readMessages = (run: FormatRun, sample: Value) => {
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const toTurn = (message: Value): OutputJson => {
+  const toTurn = (message: Value) => {
     const role = message.textAt("role");
     if (role === undefined) throw new ConversionError("a message has no role", message);
     const converted = toMessage(run, message, attachments);
@@ -50,14 +50,14 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
   };
 };
 
-const finishOf = (stop: Value | undefined): OutputJson | undefined => {
+const finishOf = (stop: Value | undefined) => {
   const text = stop?.text ?? "";
   if (["stop", "tool_calls", "content_filter"].includes(text)) return stop;
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
 /** Adds the members that the interface requires. */
-const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined => {
+const logprobsIn = (sampledChoice: Value | undefined) => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
   const tokens = content.items().map((token) => {
@@ -69,7 +69,7 @@ const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined =>
   return { content: tokens };
 };
 
-const toMessage = (run: FormatRun, message: Value, attachments: Attachments): OutputJson => {
+const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
@@ -84,10 +84,10 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
   ]);
 };
 
-const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
+const callOf = ({ resolved, json }: Attachments, call: Value) => {
   const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? "function"];
   if (name?.isText !== true) return toToolCall(call);
-  const toArguments = (value: Value): OutputJson => {
+  const toArguments = (value: Value) => {
     if (value.isText) return resolved(value);
     const { raw, sources } = json(value);
     return literal(unindentJson(raw), ...sources);
@@ -120,7 +120,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
-const partOf = ({ follow, resolved }: Attachments, part: Value): OutputJson => {
+const partOf = ({ follow, resolved }: Attachments, part: Value) => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
@@ -158,7 +158,7 @@ const openAttachments = (sample: Value) => {
     });
     return { raw, sources };
   };
-  const resolved = (value: Value): OutputJson => {
+  const resolved = (value: Value) => {
     const { start, end } = value.span;
     if (value.isScalar && end - start > maxReferenceBytes) return value;
     const { raw, sources } = json(value);

@@ -1,8 +1,8 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
-import { literal, type Member, type OutputJson } from "./output-json.ts";
+import { literal, type Member } from "./output-json.ts";
 import * as rollouts from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
@@ -35,7 +35,7 @@ export const inspect: Format = {
   rolloutList: "samples[]",
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
@@ -44,7 +44,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   return value.requireItems("samples").map((sample) => rolloutOf(run, sample, value));
 };
 
-const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollout => {
+const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   return rollouts.convertPart(sample, group, () => {
@@ -67,7 +67,7 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
 
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): rollouts.RolloutReward => {
+const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
     const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
@@ -88,7 +88,7 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): rollou
   return rollouts.findReward(run, { record: sample, ids });
 };
 
-const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
+const numberOf = (run: FormatRun, value: Value) => {
   if (value.canBeMetric) return rollouts.toReward(run, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
@@ -99,7 +99,7 @@ const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
 /** The numbers of grades: correct, incorrect, partial, no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
-const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
+const metricsOf = (run: FormatRun, scores: Scores) => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
@@ -109,7 +109,7 @@ const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
 };
 
 /** Returns the scores by name. Older logs have one score, with its name in the results. */
-const scoresOf = (sample: Value, log: Value | undefined): Scores => {
+const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
   if (scores !== undefined || older === undefined) return new Map(scores?.members());

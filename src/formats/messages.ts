@@ -116,14 +116,14 @@ export const buildCall = (id: OutputJson | undefined, name: OutputJson, args: Ou
 
 export const toArguments = (args: Value | undefined): OutputJson => (args === undefined ? "{}" : toText(args));
 
-const omitKeys = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
+const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
 export const toFunctionTools = (tools: Value | undefined): OutputJson | undefined =>
   listUnlessEmpty((tools?.items() ?? []).flatMap((tool) => toFunctionTool(tool) ?? []));
 
-const toFunctionTool = (tool: Value): OutputJson | undefined => {
+const toFunctionTool = (tool: Value) => {
   const type = tool.get("type");
   if (type !== undefined && type.text !== "function") return undefined;
   const fn = tool.get("function");

@@ -1,7 +1,7 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
-import { type OutputJson, replaceMembers } from "./output-json.ts";
+import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -43,7 +43,7 @@ export const miniSweAgentMessages: Format = {
   },
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+const rolloutOf = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
@@ -60,7 +60,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   });
 };
 
-const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
+const turnsOf = (run: FormatRun, message: Value) => {
   if (!message.isObject) throw new ConversionError("a message is not an object", message);
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
@@ -76,7 +76,7 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
-const sampledTurn = (run: FormatRun, message: Value): readonly OutputJson[] => {
+const sampledTurn = (run: FormatRun, message: Value) => {
   const answer = message.get("extra", "response");
   if (answer?.get("output")?.isList === true) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
@@ -85,5 +85,4 @@ const sampledTurn = (run: FormatRun, message: Value): readonly OutputJson[] => {
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 
-const omitExtra = (message: Value): OutputJson =>
-  replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });
+const omitExtra = (message: Value) => replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });

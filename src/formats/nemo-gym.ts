@@ -1,6 +1,6 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -30,7 +30,7 @@ export const nemoGym: Format = {
   ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
   const { value, file, position } = record;
   if (otherFiles.test(file)) {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
@@ -45,7 +45,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   return [{ exception: buildFailure(value) }];
 };
 
-const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
+const trajectoryOf = (run: FormatRun, row: Value) => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];

@@ -68,7 +68,7 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
 
 export const createLineOrigin = (converted: ConvertedInput): input.LineOrigin => {
   const { files, groups, format } = converted;
-  const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
+  const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
     canRegroup: format.takesGroupKey === true && files.length > 1,

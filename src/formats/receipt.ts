@@ -40,7 +40,7 @@ export const openReceipt = () => {
     if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
-  const listCounts = (list: Outcome["list"]): readonly ValueCount[] =>
+  const listCounts = (list: Outcome["list"]) =>
     [...counts.values()].filter((count) => count.list === list).sort((a, b) => b.count - a.count);
   const listTargets = (list: Outcome["list"]) =>
     listCounts(list).map(({ file, path, text: to, count }) => ({ file, path, to, count }));

@@ -33,7 +33,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 export const formatNames: readonly string[] = Object.keys(formats);
 
 /** Returns undefined for `auto`. */
-const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> =>
+const loadFormat = async (name: string, messagesFrom: Path | undefined) =>
   messagesFrom === undefined ? await formats[name]?.() : (await loadRows()).messageRows(messagesFrom);
 
 export const loadFormats = async (): Promise<readonly Format[]> =>
@@ -118,7 +118,7 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
-const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
+const dropParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
     inputs.flatMap(({ source, formats: [firstFormat] }) => {

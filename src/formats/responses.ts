@@ -31,10 +31,10 @@ const typeOf = (item: Value) => item.textAt("type") ?? (item.get("role") === und
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
-const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
+const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
 /** A turn ends before an item of another role or a second message, or after an item with ids. */
-const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
+const splitTurns = (run: FormatRun, items: Value) => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
@@ -60,7 +60,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   return parts;
 };
 
-const mergeTurn = (turn: Turn): OutputJson => {
+const mergeTurn = (turn: Turn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
   const texts = content?.isList === true ? textsIn(content.items()) : content ? [content] : [];
@@ -75,23 +75,23 @@ const mergeTurn = (turn: Turn): OutputJson => {
 };
 
 /** A single text keeps its bytes. */
-const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefined => {
+const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
 const textsIn = (parts: readonly Value[]) => parts.flatMap((part) => part.get("text") ?? []);
 
-const reasoningIn = (item: Value): readonly Value[] => {
+const reasoningIn = (item: Value) => {
   const texts = textsIn(item.items("content"));
   return texts.length > 0 ? texts : textsIn(item.items("summary"));
 };
 
-const callOf = (call: Value): OutputJson =>
+const callOf = (call: Value) =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
 /** Prefers logprobs with token ids to the logprobs of the API. */
-const logprobsIn = (turn: Turn): OutputJson | undefined => {
+const logprobsIn = (turn: Turn) => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   if (recorded !== undefined) {
     const ids = recorded.require("generation_token_ids");
@@ -109,14 +109,14 @@ export const convertItem = (item: Value): OutputJson => {
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
 };
 
-const contentOf = (content: Value): OutputJson => {
+const contentOf = (content: Value) => {
   if (!content.isList) return toText(content);
   const parts = content.items();
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
 };
 
 /** Returns a part unchanged if chat messages have no type for the part. */
-const partOf = (part: Value): OutputJson => {
+const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
   if (text !== undefined) return { type: literal("text", type), text };

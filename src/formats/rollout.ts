@@ -122,7 +122,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Many tables contain only strings. */
-const parseReward = (run: FormatRun, value: Value): OutputJson | undefined => {
+const parseReward = (run: FormatRun, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
@@ -167,7 +167,7 @@ const maxNamedPaths = 4;
 const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
 
 /** Also searches JSON in strings, and lists of one value. */
-const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
+const listValues = (members: Members, matches: (value: Value) => boolean) => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {

@@ -2,7 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import type { Member, OutputJson } from "./output-json.ts";
+import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
@@ -104,7 +104,7 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
 
-const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
+const turnsOf = (run: FormatRun, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
   const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
@@ -112,7 +112,7 @@ const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
   return messages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
-const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
+const turnOf = (run: FormatRun, message: Value, isOpening: boolean) => {
   const [role, content] = [message.get("role"), message.get("content")];
   if (role?.isText !== true) throw new ConversionError("a message has no role", message);
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
@@ -125,7 +125,7 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
+const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
   const content = message.get("content") ?? null;

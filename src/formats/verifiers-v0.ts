@@ -1,7 +1,7 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
-import { literal, type Member, type OutputJson } from "./output-json.ts";
+import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -25,7 +25,7 @@ export const verifiersV0: Format = {
   ],
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+const rolloutOf = (run: FormatRun, record: SourceRecord) => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   record.group = id.raw;
@@ -46,7 +46,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   return trajectory;
 };
 
-const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
+const turnsOf = (run: FormatRun, row: Value) => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
   return [
@@ -55,7 +55,7 @@ const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
   ];
 };
 
-const toolsOf = (row: Value): OutputJson | undefined => {
+const toolsOf = (row: Value) => {
   const info = row.get("info");
   return toFunctionTools(unwrapJson(row.get("tool_defs") ?? unwrapJson(info)?.get("oai_tools")));
 };
@@ -64,13 +64,13 @@ const toolsOf = (row: Value): OutputJson | undefined => {
 const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
-const metricsOf = (row: Value): Members => {
+const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject === true) return metrics.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): readonly Member[] => {
+const metadataOf = (row: Value, metrics: Members, settings: Value | undefined) => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
   const missing = ["env_id", "model"].filter((key) => row.get(key) === undefined);

@@ -1,9 +1,9 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
-import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
+import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 const earlierErrorsReason = "errors of repeated attempts are left out";
 
@@ -107,16 +107,16 @@ const isFailed = (holder: Value) => {
 };
 
 /** Returns the last error, because earlier errors belong to earlier attempts. */
-const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
+const buildFailure = (run: FormatRun, holder: Value) => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
 /** Omits null scores, which mean that scoring did not run. */
-const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
+const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
-const rewardIn = (trace: Value): OutputJson | undefined => {
+const rewardIn = (trace: Value) => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
@@ -133,7 +133,7 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
   return literal(sum, ...sources);
 };
 
-const metricsOf = (trace: Value): readonly Member[] => [
+const metricsOf = (trace: Value) => [
   ...trace.metricMembers("metrics"),
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
@@ -149,7 +149,7 @@ const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
 ];
 
 /** Converts the start from Unix seconds to a time, with all digits of its fraction. */
-const readStart = (trace: Value): OutputJson | undefined => {
+const readStart = (trace: Value) => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
   if (seconds === undefined || Number(seconds) === 0) return undefined;
@@ -158,14 +158,14 @@ const readStart = (trace: Value): OutputJson | undefined => {
 };
 
 /** Returns the turns up to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
-const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
+const branchesOf = (run: FormatRun, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
   const innerNodes = new Set(parents);
   const leaves = nodes.flatMap((_, at) => (innerNodes.has(at) ? [] : [at]));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
-  const turn = (at: number): OutputJson => {
+  const turn = (at: number) => {
     const node = nodes[at] ?? trace;
     const message = node.require("message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
@@ -191,7 +191,7 @@ const parentOf = (node: Value, at: number) => {
   throw new ConversionError(`the parent of node ${at} is not an earlier node`, parent);
 };
 
-const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
+const sampledLogprobs = (run: FormatRun, node: Value) => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;
   const [ids, mask] = [node.items("token_ids"), node.items("mask")];

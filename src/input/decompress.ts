@@ -20,7 +20,7 @@ export const findDecompressor = (head: Uint8Array) => {
 const chunkSize = 2 ** 18;
 
 // `pipeline` requires a callback, although the decoder throws the input's errors.
-const decode = (compressed: Chunks, decoder: Transform): Chunks => pipeline(compressed, decoder, () => undefined);
+const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });

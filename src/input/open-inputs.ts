@@ -71,7 +71,7 @@ interface InputOptions extends SpoolOptions {
 }
 
 /** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
-const openInput = async (name: string, options: InputOptions): Promise<Source> => {
+const openInput = async (name: string, options: InputOptions) => {
   const { host, remotes } = options;
   try {
     if (remotes !== undefined && isRemote(name)) return await openStream(name, remotes.open(name), options);
@@ -101,7 +101,7 @@ const isEndless = (device: number) =>
   );
 
 /** Returns undefined for a compressed file, which must be read as a stream. */
-const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
+const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
   try {
@@ -131,7 +131,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
   }
 };
 
-const openStream = async (name: string, stream: Readable, options: SpoolOptions): Promise<Source> => {
+const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
     checkHead(name, readHead(bytes, sniffedBytes), options.takesContainers);

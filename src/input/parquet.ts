@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { RawRecord, Records } from "./records.ts";
+import type { Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
@@ -50,11 +50,11 @@ export const openRows = async (
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
   const location = { line: 1, start: 0, isComposed: true } as const;
-  const toDefectRecord = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
+  const toDefectRecord = (wrong: string) => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
   let damage = fileDefect === undefined ? undefined : { defect: fileDefect, unreadableFrom: 0 };
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns the defect; undefined if the rows are loaded. */
-  const loadRows = async (range: RowRange): Promise<string | undefined> => {
+  const loadRows = async (range: RowRange) => {
     if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
     try {
@@ -66,7 +66,7 @@ export const openRows = async (
     }
   };
   const labelOf = (row: number) => `${name}#row ${row + 1}`;
-  const toRecord = (row: number): RawRecord => {
+  const toRecord = (row: number) => {
     const values = loaded?.rows[row - loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
@@ -216,7 +216,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
   }
 };
 
-const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
+const readerOf = (bytes: Uint8Array, offset = 0) => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
   offset,
 });

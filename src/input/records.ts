@@ -103,11 +103,11 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
+const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string) => {
   return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
 };
 
-const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position): Promise<RawRecord> => {
+const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position) => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
@@ -143,7 +143,7 @@ const trimEnd = (bytes: Buffer, start: number, end: number) =>
 const listHeadBytes = 4096;
 
 /** Returns the position after the opening bracket of an array of objects; undefined for other text. */
-const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
+const findList = async (bytes: Bytes, { start, line }: Position) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
   if (head[open] !== json.openBracket || head[json.skipWhite(head, open + 1)] !== json.openBrace) return undefined;

@@ -95,7 +95,7 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 /** Names of columns that can have the answers to `prompt`, the likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
-const unwrapJson = (value: unknown): unknown =>
+const unwrapJson = (value: unknown) =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
 const isConversation = (value: unknown) =>

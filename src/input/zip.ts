@@ -4,7 +4,7 @@ import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomA
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { RawRecord, Records } from "./records.ts";
+import type { Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
@@ -32,7 +32,7 @@ export const openMembers = async (
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const toRecord = ([name, member]: readonly [string, Member]): RawRecord => {
+  const toRecord = ([name, member]: readonly [string, Member]) => {
     const location = { label: `${file}!${name}`, member: name, line: 1, start: 0 };
     const content = readContent(bytes, member);
     if (typeof content !== "string") return { ...location, bytes: content };
@@ -59,7 +59,7 @@ interface Member extends Pick<Entry, "compressionMethod" | "compressedSize" | "u
 }
 
 /** Returns the members by name, or the reason why the list cannot be read. */
-const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
+const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
   try {
     // Names are never used as paths, so they need no validation.
@@ -106,7 +106,7 @@ const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
 /** Returns the content of a member, or the reason why the member cannot be read. */
-const readContent = (bytes: Bytes, member: Member): Buffer | string => {
+const readContent = (bytes: Bytes, member: Member) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";
   if (uncompressedSize > maxDocumentBytes) return documentTooLong;
