@@ -5,7 +5,7 @@ import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./
 import { unwrapJson } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -85,20 +85,19 @@ const openRows = (run: FormatRun): Converter => {
         if (!run.isFirst(file, record)) return [];
         const isVersion1 = version === undefined || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
-        throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);
+        throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
       const groupIndex = row.require("group_index");
       const { raw, number } = groupIndex;
       record.group = raw;
-      if (number === undefined || !Number.isInteger(number))
-        throw new ConversionError("group_index is not an integer", groupIndex);
+      if (number === undefined || !Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
       // A receipt counts the values of each row, so each row has its own object.
       if (run.options.hasReceipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
-      if (trajectories !== undefined) throw new ConversionError("group_json contains trajectories", trajectories);
+      if (trajectories !== undefined) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
     },
     findFaults: () => {
@@ -111,11 +110,11 @@ const openRows = (run: FormatRun): Converter => {
 const rolloutOf = (run: FormatRun, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (index === undefined) {
-    if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
+    if (text !== undefined) throw row.error("trajectory_json has no trajectory_index");
     reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };
   }
-  if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
+  if (!Number.isInteger(index.number)) throw index.error("trajectory_index is not an integer");
   const trajectory = requireObject(text ?? row.require("trajectory_json"));
   refuseExchanges(trajectory);
   const recorded = trajectory.get("reward");
@@ -134,7 +133,7 @@ const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b])
 
 const requireObject = (value: Value) => {
   const object = value.embeddedJson;
-  if (object?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
+  if (object?.isObject !== true) throw value.error("the string is not a JSON object");
   return object;
 };
 
@@ -144,7 +143,7 @@ const refuseExchanges = (trajectory: Value) => {
   if (exchanges === undefined) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
   if (!lists.some((list) => list.items().length > 0)) return;
-  throw new ConversionError("exchanges are not supported (leave out the trajectory)", exchanges);
+  throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */

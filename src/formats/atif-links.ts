@@ -1,7 +1,7 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { FormatRun, SourceRecord } from "./format.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export type LocatedDocument = Pick<SourceRecord, "value" | "file">;
 
@@ -87,8 +87,7 @@ export const openLinks = (run: FormatRun) => {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at))
-          throw new ConversionError(`the document refers to itself through ${[...seen].join(", ")}`, value);
+        if (seen.has(at)) throw value.error(`the document refers to itself through ${[...seen].join(", ")}`);
         seen.add(at);
       }
       return seen.size > 1;

@@ -5,7 +5,7 @@ import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord }
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
   [reasons.tokens, "steps[].metrics.prompt_token_ids"],
@@ -72,8 +72,7 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
 const requireVersion = (run: FormatRun, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
-  if (major !== "1")
-    throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
+  if (major !== "1") throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
   if (Number(minor) > 7) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
 };
 
@@ -156,9 +155,9 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
 const stepsOf = (document: Value) => {
   const steps = document.require("steps");
   const items = steps.items();
-  if (items.length === 0) throw new ConversionError("steps is empty", steps);
+  if (items.length === 0) throw steps.error("steps is empty");
   const broken = items.find(({ isObject }) => !isObject);
-  if (broken !== undefined) throw new ConversionError("a step is not an object", broken);
+  if (broken !== undefined) throw broken.error("a step is not an object");
   return items;
 };
 
@@ -168,12 +167,12 @@ const roles: Readonly<Record<string, string>> = { system: "system", user: "user"
 const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];
-  if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
+  if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
   const calls = listUnlessEmpty(step.items("tool_calls").map(toCall));
   if (message === undefined && calls === undefined) {
     if (role !== "assistant" && step.get("observation") !== undefined) return [];
-    throw new ConversionError("message is missing", step);
+    throw step.error("message is missing");
   }
   const turn = {
     role: literal(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
@@ -210,7 +209,7 @@ const resultsOf = (step: Value) => {
 
 const contentOf = (content: Value) => {
   if (content.isText) return content;
-  if (!content.isList) throw new ConversionError("the content is neither text nor a list of parts", content);
+  if (!content.isList) throw content.error("the content is neither text nor a list of parts");
   return content.items().map((part) => {
     const [type, path] = [part.get("type"), part.get("source", "path")];
     if (type?.text !== "image" || path === undefined) return part;

@@ -9,7 +9,7 @@ import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import type { Members, Value } from "./value.ts";
 
 /** The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
@@ -130,10 +130,10 @@ export const messageRows = (path: Path): Format => {
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
     const pythonFault = `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`;
-    if (pythonMessages.test(value?.text ?? "")) throw new ConversionError(pythonFault, row);
+    if (pythonMessages.test(value?.text ?? "")) throw row.error(pythonFault);
     const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
     const fault = value === undefined ? "is missing" : "is not a list";
-    throw new ConversionError(name === "messages" ? `\`${name}\` ${fault}` : found, value ?? row);
+    throw (value ?? row).error(name === "messages" ? `\`${name}\` ${fault}` : found);
   };
   return chatRows({
     name: "openai-chat",
@@ -195,7 +195,7 @@ export const trl = chatRows(trlRows);
 const convertCompletions = (run: FormatRun, row: Value) => {
   const labels = row.get("labels");
   if (labels !== undefined)
-    throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
+    throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = chat.unwrapJson(row.get("rewards"));
@@ -206,8 +206,8 @@ const convertCompletions = (run: FormatRun, row: Value) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards !== undefined && rewards.items().length !== count)
-        throw new ConversionError(`rewards is not a list of ${count} values, one for each completion`, rewards);
-      if (reward?.canBeMetric === false) throw new ConversionError(`rewards.${at} is not a number`, reward);
+        throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
+      if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
       if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
@@ -252,15 +252,13 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
-    if (knownRole === undefined)
-      throw new ConversionError(`\`from\` is not one of ${[...roles.keys()].join(", ")}`, from);
+    if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
     // If no call waits for a result, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (from.text === "function_call") {
-      if (value.embeddedJson?.get("name") === undefined)
-        throw new ConversionError("value is not a call with a function name", value);
+      if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
       run.note("matched tool results without tool_call_id to the calls by order");
       const tool_calls = [chat.toToolCall(value, `call_${at}`)];
@@ -295,7 +293,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
 
 const requireText = (row: Value, key: string) => {
   const value = row.require(key);
-  if (!value.isText) throw new ConversionError(`${key} is not a string`, value);
+  if (!value.isText) throw value.error(`${key} is not a string`);
   return value;
 };
 
@@ -331,7 +329,7 @@ export const skyrl = decodedRows({
     if (score === undefined || score.canBeMetric) return score;
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
-      throw new ConversionError("score is neither a number nor a list of numbers", score);
+      throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);
@@ -362,12 +360,12 @@ export const nemoRl = chatRows({
     const content = row.require("content");
     const turns = content.items();
     if (turns.length >= 2) return turns.slice(0, 1);
-    throw new ConversionError("content is not a list of at least two texts, so its prompt is unknown", content);
+    throw content.error("content is not a list of at least two texts, so its prompt is unknown");
   },
   readTurns: (run, row) => {
     const turns = row.requireItems("content");
     const nonText = turns.find(({ isText }) => !isText);
-    if (nonText !== undefined) throw new ConversionError("content contains a value that is not a string", nonText);
+    if (nonText !== undefined) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
   },

@@ -5,7 +5,7 @@ import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import type { Members, Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
 
@@ -41,8 +41,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
     return undefined;
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
-  if (task === undefined)
-    throw new ConversionError("task_checksum and task_name are missing, so the group is unknown", value);
+  if (task === undefined) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
@@ -59,12 +58,10 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members) =>
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
-  if (steps?.get(0) !== undefined)
-    throw new ConversionError("trials of several steps are not supported (leave out the trial)", steps);
+  if (steps?.get(0) !== undefined) throw steps.error("trials of several steps are not supported (leave out the trial)");
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
-  if (agent?.document === undefined)
-    throw new ConversionError(`the trajectory ${trajectoryFile} is missing or not JSON`, value);
+  if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
   const atif = readAtif(run, { value: agent, file: agent.document }, openLinks(run));
   const trajectory = buildTrajectory({
     ...atif,
@@ -84,5 +81,5 @@ const rewardIn = (value: Value, rewards: Members) => {
   if (reward !== undefined || first === undefined) return reward;
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
-  throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);
+  throw (value.get("verifier_result", "rewards") ?? value).error(wrong);
 };

@@ -2,7 +2,7 @@
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 /** @throws ConversionError */
 export const readMessages = (run: FormatRun, sample: Value) => {
@@ -12,7 +12,7 @@ export const readMessages = (run: FormatRun, sample: Value) => {
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
   const toTurn = (message: Value) => {
     const role = message.textAt("role");
-    if (role === undefined) throw new ConversionError("a message has no role", message);
+    if (role === undefined) throw message.error("a message has no role");
     const converted = toMessage(run, message, attachments);
     const isGenerated = message.textAt("source") === "generate";
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
@@ -140,7 +140,7 @@ const maxReferenceBytes = 64;
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
-    if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
+    if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
     return content;
   };
   /** Returns the attachment that a text refers to; returns any other value unchanged. */

@@ -4,7 +4,7 @@ import { type Format, type FormatRun, reasons, type SourceRecord } from "./forma
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member } from "./output-json.ts";
 import * as rollouts from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const inspect: Format = {
   name: "inspect",
@@ -48,7 +48,7 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   return rollouts.convertPart(sample, group, () => {
-    if (group === undefined) throw new ConversionError("id is missing", sample);
+    if (group === undefined) throw sample.error("id is missing");
     const error = sample.get("error");
     if (error !== undefined)
       return { exception: rollouts.buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
@@ -81,7 +81,7 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
     if (value?.isObject === true && value.members().length === 0)
-      throw new ConversionError(`${path} is not finite, because the sample was not scored`, value);
+      throw value.error(`${path} is not finite, because the sample was not scored`);
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];

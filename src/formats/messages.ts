@@ -2,7 +2,7 @@
 import { pluralize } from "../sentences.ts";
 import type { FormatRun } from "./format.ts";
 import { listUnlessEmpty, type OutputJson, rawLiteral, replaceMembers, toText } from "./output-json.ts";
-import { ConversionError, Value } from "./value.ts";
+import { Value } from "./value.ts";
 
 /** The index is 0, because no other choice of the response is recorded. */
 export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
@@ -39,11 +39,11 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
-  if (!value.isList) throw new ConversionError(`${name} is neither a list of messages nor text`, value);
+  if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
   const unknown = messages[roles.indexOf(undefined)];
-  if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
+  if (unknown !== undefined) throw unknown.error(`a message of ${name} has no role`);
   const last = roles.lastIndexOf("assistant");
   let caller: Value | undefined;
   let answeredIds: string[] = [];
@@ -51,8 +51,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
     if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
       const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
-      if (id === undefined)
-        throw new ConversionError("tool_call_id is missing, and every earlier call has a result", message);
+      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("matched tool results without tool_call_id to the calls by order");
@@ -137,14 +136,11 @@ const toFunctionTool = (tool: Value) => {
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
   if (values.length !== ids.length)
-    throw new ConversionError(
-      `found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`,
-      logprobs,
-    );
+    throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
   const tokens = values.map((logprob, at) => {
     const id = ids[at];
-    if (!logprob.isNumber) throw new ConversionError("a logprob is not a number", logprob);
-    if (id?.isNumber !== true) throw new ConversionError("a token id is not a number", id ?? logprob);
+    if (!logprob.isNumber) throw logprob.error("a logprob is not a number");
+    if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
     return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
   });
   return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);

@@ -4,7 +4,7 @@ import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messag
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",
@@ -49,7 +49,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord) => {
   record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
   if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
-    throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
+    throw version.error("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1");
   const messages = value.isList ? value.items() : value.requireItems("messages");
   const stem = stemOf(file);
   return buildTrajectory({
@@ -61,7 +61,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord) => {
 };
 
 const turnsOf = (run: FormatRun, message: Value) => {
-  if (!message.isObject) throw new ConversionError("a message is not an object", message);
+  if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
   const role = message.require("role").text;

@@ -4,7 +4,7 @@ import { type Format, type FormatRun, reasons, type SourceRecord } from "./forma
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 /** Names of files next to the rollouts: files of failed attempts, and files without rollouts. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
@@ -73,8 +73,7 @@ const groupOf = ({ value, file }: SourceRecord) => {
   if (task !== undefined) return JSON.stringify([mainFile, task.raw]);
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
-  if (prompt === undefined)
-    throw new ConversionError("_ng_task_index and the prompt are missing, so the group is unknown", value);
+  if (prompt === undefined) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
   return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 

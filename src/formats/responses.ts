@@ -2,7 +2,7 @@
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, toText } from "./output-json.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
@@ -35,7 +35,7 @@ const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function
 
 /** A turn ends before an item of another role or a second message, or after an item with ids. */
 const splitTurns = (run: FormatRun, items: Value) => {
-  if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
+  if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
   const end = (kept = 0) => {
@@ -44,7 +44,7 @@ const splitTurns = (run: FormatRun, items: Value) => {
   };
   for (const item of items.items()) {
     const type = typeOf(item);
-    if (type === undefined) throw new ConversionError("an item has no type", item);
+    if (type === undefined) throw item.error("an item has no type");
     if (type === "function_call_output" || (type === "message" && item.textAt("role") !== "assistant")) {
       end();
       parts.push(item);

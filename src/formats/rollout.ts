@@ -92,7 +92,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
     const found = value === undefined ? "nothing" : value.isText ? `the text ${text || '""'}` : "no number";
     const option = value && suggestReward([[path, value]]);
     const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
-    throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
+    throw (value ?? record).error(`--reward-from finds ${found} at ${path} (${fix})`);
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
@@ -105,7 +105,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
     const noId = "the record has no id for --rewards (add an id to the record)";
     const fix = "add the reward of this record to the file of --rewards";
     const noReward = `--rewards has no reward for ${names.join(" or ")} (${fix})`;
-    throw new ConversionError(names.length > 0 ? noReward : noId, record);
+    throw record.error(names.length > 0 ? noReward : noId);
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
@@ -137,14 +137,14 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
   const remark = value.isList ? " (write the list as `rewards` if the row has completions)" : "";
   const fix = option === undefined ? remark : ` (pass ${option})`;
-  throw new ConversionError(`${key} is ${kind}, not a number${fix}`, value);
+  throw value.error(`${key} is ${kind}, not a number${fix}`);
 };
 
 /** @param path default: the path of a number with a usual name for rewards */
 export const missingReward = (record: Value, path?: string): ConversionError => {
   const suggested = path === undefined ? suggestReward(record.members()) : undefined;
   const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
-  return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
+  return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 
 const suggestReward = (members: Members) => {

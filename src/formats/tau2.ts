@@ -4,7 +4,7 @@ import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord }
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const tau2: Format = {
   name: "tau2",
@@ -59,7 +59,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const wrong =
     "the simulation has no file in simulations/ (pass the folder that contains results.json and simulations/)";
   const results = { file: join(file), value };
-  return missing.map((part) => ({ group: groupOf(part, results), part, error: new ConversionError(wrong, part) }));
+  return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>
@@ -67,7 +67,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks !== undefined)
-      throw new ConversionError("voice simulations (with ticks) are not supported (leave out the simulation)", ticks);
+      throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
     const info = simulation.get("reward_info");
     if (info === undefined) {
       const message = "the simulation has no reward_info";
@@ -114,7 +114,7 @@ const turnsOf = (run: FormatRun, simulation: Value) => {
 
 const turnOf = (run: FormatRun, message: Value, isOpening: boolean) => {
   const [role, content] = [message.get("role"), message.get("content")];
-  if (role?.isText !== true) throw new ConversionError("a message has no role", message);
+  if (role?.isText !== true) throw message.error("a message has no role");
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
   const isUsersOwn =
     role.text === "user"

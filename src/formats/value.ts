@@ -94,6 +94,10 @@ export class Value {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
+  error(reason: string): ConversionError {
+    return new ConversionError(reason, this);
+  }
+
   textAt(key: string): string | undefined {
     return this.get(key)?.text;
   }
@@ -142,7 +146,7 @@ export class Value {
   /** @throws ConversionError */
   require(key: string): Value {
     const value = this.get(key);
-    if (value === undefined) throw new ConversionError(`\`${key}\` is missing`, this);
+    if (value === undefined) throw this.error(`\`${key}\` is missing`);
     return value;
   }
 
@@ -150,7 +154,7 @@ export class Value {
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
-    if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
+    if (!list.isList) throw list.error(`\`${key}\` is not a list`);
     return list.items();
   }
 

@@ -3,7 +3,7 @@ import { type Converter, type Format, type FormatRun, type Rollout, reasons, typ
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 const earlierErrorsReason = "errors of repeated attempts are left out";
 
@@ -95,8 +95,7 @@ const keyOf = ({ value, file }: SourceRecord) => {
   const group = value.get("group", "id");
   if (group !== undefined) return JSON.stringify([runKey, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
-  if (task === undefined)
-    throw new ConversionError("group.id, task.key and task.hash are missing, so the group is unknown", value);
+  if (task === undefined) throw value.error("group.id, task.key and task.hash are missing, so the group is unknown");
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
   return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
@@ -120,8 +119,7 @@ const rewardIn = (trace: Value) => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
-    if (!Number.isFinite(value))
-      throw new ConversionError(`the score or the weight of ${name} is not a number`, reward);
+    if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
     return { score, weight, value };
   });
   const [only] = scored;
@@ -188,7 +186,7 @@ const parentOf = (node: Value, at: number) => {
   const index = parent?.number;
   if (parent === undefined) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
-  throw new ConversionError(`the parent of node ${at} is not an earlier node`, parent);
+  throw parent.error(`the parent of node ${at} is not an earlier node`);
 };
 
 const sampledLogprobs = (run: FormatRun, node: Value) => {
