@@ -66,19 +66,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
-  noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
-};
-
-/** Adds no note if a receipt lists the dropped numbers. */
-const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value) => {
-  const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
-  const parent = path.slice(0, -1);
-  if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = chat.unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
-  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
-  if (names.length > 0)
-    note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
