@@ -99,7 +99,6 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
     for (const name of names) {
       const json = rewards.get(name);
       if (json === undefined) continue;
-      run.usedRewardIds.add(name);
       return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
     const noId = "the record has no id for --rewards (add an id to the record)";
