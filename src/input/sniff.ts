@@ -133,21 +133,15 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
 
 /** Values of CSV are strings, and only `--reward-from` reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
-  const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
+  const [header = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
-  // Counts the values before the messages of the first row, to find the column of the messages.
-  const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
-  const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
   const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
-  const found = { ...columns, messages: names[position - 1] };
-  const { options, remark } = columnOptions(found, { where: " near the end of the command" });
-  const isPython = /\[\{'/.test(text);
-  const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
-  const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
+  const { options, remark } = columnOptions(columns, { where: " near the end of the command" });
+  const imports = "import csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')";
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
-  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;
+  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
   const file = toShellWord(name);
   const out = toShellWord(`${file === undefined ? "rows" : name.replace(/\.\w+$/, "")}.groups.jsonl`);
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
