@@ -80,8 +80,6 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
-    if (value?.isObject === true && value.members().length === 0)
-      throw value.error(`${path} is not finite, because the sample was not scored`);
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
