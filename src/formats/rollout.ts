@@ -134,8 +134,7 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   if (value === undefined || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const remark = value.isList ? " (write the list as `rewards` if the row has completions)" : "";
-  const fix = option === undefined ? remark : ` (pass ${option})`;
+  const fix = option === undefined ? "" : ` (pass ${option})`;
   throw value.error(`${key} is ${kind}, not a number${fix}`);
 };
 
