@@ -1,9 +1,8 @@
 /** Rows with chat messages (OpenAI, TRL, ShareGPT), and rows with plain text (OpenRLHF, verl, SkyRL, NeMo RL). */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
-import { type Path, shortName } from "../check/rules/positions.ts";
-import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
-import { formatList } from "../sentences.ts";
+import { type Path } from "../check/rules/positions.ts";
+import { answerColumns, findRewardColumns } from "../input/index.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
@@ -116,12 +115,8 @@ export const messageRows = (path: Path): Format => {
     const value = readPath(row, path);
     const messages = chat.unwrapJson(value);
     if (messages?.isList === true) return messages;
-    const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
-    const pythonFault = `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`;
-    if (pythonMessages.test(value?.text ?? "")) throw row.error(pythonFault);
-    const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
-    const fault = value === undefined ? "is missing" : "is not a list";
-    throw (value ?? row).error(name === "messages" ? `\`${name}\` ${fault}` : found);
+    const fault = value === undefined ? "is missing" : "is not a list of messages";
+    throw (value ?? row).error(`\`${name}\` ${fault}`);
   };
   return chatRows({
     name: "openai-chat",
