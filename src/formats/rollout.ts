@@ -88,8 +88,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? parseReward(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
-    const text = value?.text && JSON.stringify(shortName(value.text));
-    const found = value === undefined ? "nothing" : value.isText ? `the text ${text || '""'}` : "no number";
+    const found = value === undefined ? "nothing" : "no number";
     const option = value && suggestReward([[path, value]]);
     const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
     throw (value ?? record).error(`--reward-from finds ${found} at ${path} (${fix})`);
@@ -146,13 +145,10 @@ export const missingReward = (record: Value, path?: string): ConversionError => 
 };
 
 const suggestReward = (members: Members) => {
-  const numbers = new Map(listValues(members, isNumeric));
-  const [path, ...more] = findRewardColumns([...numbers.keys()]);
+  const [path, ...more] = findRewardColumns(listValues(members, isNumeric).map(([name]) => name));
   if (path === undefined) return undefined;
-  const remarkOn = (name: string, remark: string) => (numbers.get(name)?.isText === true ? remark : "");
-  if (more.length === 0)
-    return `${formatCommandLine(["--reward-from", path])}${remarkOn(path, ", which converts the string")}`;
-  const names = [path, ...more].map((name) => `${formatCommandLine([name])}${remarkOn(name, " (a string)")}`);
+  if (more.length === 0) return formatCommandLine(["--reward-from", path]);
+  const names = [path, ...more].map((name) => formatCommandLine([name]));
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
@@ -182,11 +178,10 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
 
 /** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
-  const seeksLists = typeof path.at(-1) === "number";
-  const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
+  const matches = (value: Value) => (value.get(0) ?? value).isNumber;
   const paths = listValues(record.members(), matches).map(([name]) => name);
-  const near = findNearest(path.slice(0, seeksLists ? -1 : undefined).join("."), paths);
+  const near = findNearest(path.join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
   if (named.length === 0) return "the record has no numbers";
-  return `paths of ${seeksLists ? "lists of numbers" : "numbers"} in the record: ${formatList(named, maxNamedPaths)}`;
+  return `paths of numbers in the record: ${formatList(named, maxNamedPaths)}`;
 };
