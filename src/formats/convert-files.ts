@@ -55,16 +55,10 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const fix = member === undefined ? ` (write the whole ${isLine ? "line" : "file"}, or delete it)` : "";
-    let wrong = fault?.fault === "end" ? `it is cut off${fix}` : raw.wrong;
-    if (fault?.fault === "more" && isLine)
-      wrong = "unexpected data after the JSON value (write one JSON value on each line)";
     const hasMoreDocuments = fault?.fault === "more" && !isLine;
+    let { wrong } = raw;
+    if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
-    if (fault !== undefined && lenient !== undefined) {
-      const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
-      wrong = `${word} is not JSON`;
-    }
     const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
     const groupKeys = rollouts?.map(({ group }) => group) ?? [];
     if (value === undefined && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
