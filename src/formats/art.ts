@@ -1,9 +1,9 @@
 /** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
+import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
-import { type OutputJson, replaceMembers } from "./output-json.ts";
+import { type Json, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
@@ -15,8 +15,7 @@ export const art: Format = {
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
-    value.get("group_index") !== undefined &&
-    (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
+    value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable")),
   open: (run) => openRows(run),
   leftOutReasons: [
     [
@@ -36,7 +35,7 @@ interface GroupRows {
   emptyRows: number;
 }
 
-const openRows = (run: FormatRun): Converter => {
+const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
   /** The last group, cached because its rows repeat its JSON. */
@@ -83,7 +82,7 @@ const openRows = (run: FormatRun): Converter => {
       if (version?.number !== supportedVersion) {
         // Reports only the first row of a file.
         if (!run.isFirst(file, record)) return [];
-        const isVersion1 = version === undefined || version.number === 1;
+        const isVersion1 = !version || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
@@ -97,7 +96,7 @@ const openRows = (run: FormatRun): Converter => {
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
-      if (trajectories !== undefined) throw trajectories.error("group_json contains trajectories");
+      if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
     },
     findFaults: () => {
@@ -107,10 +106,10 @@ const openRows = (run: FormatRun): Converter => {
   };
 };
 
-const rolloutOf = (run: FormatRun, row: Value, group: Value) => {
+const rolloutOf = (run: Run, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (index === undefined) {
-    if (text !== undefined) throw row.error("trajectory_json has no trajectory_index");
+    if (text) throw row.error("trajectory_json has no trajectory_index");
     reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };
   }
@@ -140,18 +139,18 @@ const requireObject = (value: Value) => {
 /** Newer writers can record exchanges with the model instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
-  if (exchanges === undefined) return;
+  if (!exchanges) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
   if (!lists.some((list) => list.items().length > 0)) return;
   throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */
-const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>) => {
-  const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
+const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
+  const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
-  const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
+  const changes: Record<string, Json> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
   if (histories.some(lacks))
     changes.additional_histories = histories.map((item) => (lacks(item) ? replaceMembers(item, noMessages) : item));
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
@@ -165,7 +164,7 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
+const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
   if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");

@@ -1,6 +1,6 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import type { FormatRun, SourceRecord } from "./format.ts";
+import type { Run, SourceRecord } from "./format.ts";
 import type { Value } from "./value.ts";
 
 export type LocatedDocument = Pick<SourceRecord, "value" | "file">;
@@ -45,7 +45,7 @@ const listReferences = (document: Value): readonly Reference[] => [
 export type Links = ReturnType<typeof openLinks>;
 
 /** Finds documents that other documents refer to, among the inputs and next to them. */
-export const openLinks = (run: FormatRun) => {
+export const openLinks = (run: Run) => {
   const documents = new Map<string, { readonly ids: readonly string[]; readonly references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */

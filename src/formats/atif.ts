@@ -1,9 +1,9 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
 import * as atifLinks from "./atif-links.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson } from "./output-json.ts";
+import { type Json, listUnlessEmpty, literal } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
@@ -38,7 +38,7 @@ export const atif: Format = {
   leftOutReasons: atifReasons,
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord, links: atifLinks.Links): Rollout => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -46,10 +46,10 @@ const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links)
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 
-type History = Readonly<{ turns: readonly OutputJson[]; tools: OutputJson | undefined }>;
+type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
 /** Converts a document with its continuations and subagents. @throws ConversionError */
-export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
+export const readAtif = (run: Run, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
   const { value } = located;
   requireVersion(run, value);
   const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
@@ -69,7 +69,7 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
   };
 };
 
-const requireVersion = (run: FormatRun, document: Value) => {
+const requireVersion = (run: Run, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1") throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
@@ -84,13 +84,13 @@ const readStartTime = (document: Value) => {
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
 /** Reads the documents of one trajectory. @param model the model of the first document */
-const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
+const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
-    if (document === undefined) run.note(missing);
-    if (document === undefined || seen.has(document.file)) return undefined;
+    if (!document) run.note(missing);
+    if (!document || seen.has(document.file)) return undefined;
     seen.add(document.file);
     documents.push(document.value);
     return document;
@@ -104,12 +104,12 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   const partsOf = (located: atifLinks.LocatedDocument) => {
     seen.add(join(located.file));
     const parts = [located];
-    for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
+    for (let next = readContinuation(located); next; next = readContinuation(next)) parts.push(next);
     return parts;
   };
   /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
-    const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
+    const isMarked = steps.some((step) => step.has("is_copied_context"));
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
     const repeated = different < 0 ? steps.length : different;
@@ -157,26 +157,26 @@ const stepsOf = (document: Value) => {
   const items = steps.items();
   if (items.length === 0) throw steps.error("steps is empty");
   const broken = items.find(({ isObject }) => !isObject);
-  if (broken !== undefined) throw broken.error("a step is not an object");
+  if (broken) throw broken.error("a step is not an object");
   return items;
 };
 
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
 /** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
-const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean) => {
+const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];
   if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
   const calls = listUnlessEmpty(step.items("tool_calls").map(toCall));
-  if (message === undefined && calls === undefined) {
-    if (role !== "assistant" && step.get("observation") !== undefined) return [];
+  if (!message && calls === undefined) {
+    if (role !== "assistant" && step.has("observation")) return [];
     throw step.error("message is missing");
   }
   const turn = {
     role: literal(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
-    content: message === undefined ? null : contentOf(message),
+    content: message ? contentOf(message) : null,
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
   };
@@ -192,17 +192,17 @@ const toCall = (call: Value) => {
 
 const logprobsIn = (step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
-  if (logprobs === undefined || ids === undefined || logprobs.items().length === 0) return undefined;
+  if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
 const resultsOf = (step: Value) => {
   const observation = step.get("observation");
-  if (observation === undefined) return [];
+  if (!observation) return [];
   return observation.requireItems("results").flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
     const content = output && contentOf(output);
-    if (id !== undefined) return { role: "tool", tool_call_id: id, content: content ?? "" };
+    if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
     return content === undefined ? [] : { role: "user", content };
   });
 };
@@ -220,7 +220,7 @@ const contentOf = (content: Value) => {
 const replacesContext = (step: Value) => {
   const holders = [step, step.get("observation"), ...step.items("observation", "results")];
   const isEdit = (holder: Value | undefined) =>
-    (holder?.get("context_management") ?? holder?.get("extra", "context_management")) !== undefined;
+    holder?.has("context_management") || holder?.has("extra", "context_management");
   if (holders.some(isEdit)) return true;
   const text = step.textAt("source") === "system" ? (step.textAt("message") ?? "") : "";
   const isSummary = /summari[sz]|compact|condens/i.test(text) && /context|histor|conversation/i.test(text);

@@ -1,12 +1,12 @@
 /** Rows with chat messages (OpenAI, TRL, ShareGPT), and rows with plain text (OpenRLHF, verl, SkyRL, NeMo RL). */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
-import { type Path } from "../check/rules/positions.ts";
+import type { Path } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns } from "../input/index.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
-import { literal, type OutputJson } from "./output-json.ts";
+import { type Json, literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -25,11 +25,11 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   recognizes(row: Value): boolean;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
-  readTurns(run: FormatRun, row: Value): readonly OutputJson[];
+  readTurns(run: Run, row: Value): readonly Json[];
   /** Default: the number or boolean at `rewardKey`. */
-  readReward?(run: FormatRun, row: Value): OutputJson | undefined;
+  readReward?(run: Run, row: Value): Json | undefined;
   /** Returns undefined if the row is a rollout, not a group. */
-  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
+  readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
 const chatRows = (rows: ChatRows): Format => ({
@@ -50,29 +50,29 @@ const chatRows = (rows: ChatRows): Format => ({
   ],
 });
 
-const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
+const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
   const key = groupKeyOf(run, row);
   if (key !== undefined) record.group = key;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
-  if (rollouts !== undefined) return rollouts;
+  if (rollouts) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
-  const isFailed = rewards === undefined && readPath(row, rewardFrom) === undefined;
+  const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
-  if (error !== undefined && (error.isObject || (error.text ?? "") !== ""))
+  if (error && (error.isObject || (error.text ?? "") !== ""))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
+const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
   const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
   const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
-  if (chosen !== undefined) return `${crossFileMark}${chosen.raw}`;
+  if (chosen) return `${crossFileMark}${chosen.raw}`;
   if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
@@ -125,9 +125,7 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) =>
-      chat.haveTexts(chat.unwrapJson(readPath(row, path)), "role") &&
-      !foreignKeys.some((key) => row.get(key) !== undefined),
+    recognizes: (row) => chat.haveTexts(chat.unwrapJson(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
@@ -135,16 +133,14 @@ export const messageRows = (path: Path): Format => {
 
 export const openaiChat = messageRows(["messages"]);
 
-const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
-
-const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]) => [
+const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, Value]) => [
   ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
   ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
 
 /** The key varies between tools. Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
-  row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
+  row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
 const trlRows: ChatRows = {
   name: "trl",
@@ -157,7 +153,7 @@ const trlRows: ChatRows = {
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
     (chat.unwrapJson(row.get("completions"))?.isList === true ||
-      (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
+      (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
   readTurns: (run, row) => {
@@ -166,7 +162,7 @@ const trlRows: ChatRows = {
     return readCompletion(run, row, [key, row.require(key)]);
   },
   readGroup: (run, record) => {
-    if (record.value.get("completions") === undefined) return undefined;
+    if (!record.value.has("completions")) return undefined;
     record.group = `${record.file} row ${record.position}`;
     return convertCompletions(run, record.value);
   },
@@ -175,10 +171,9 @@ const trlRows: ChatRows = {
 export const trl = chatRows(trlRows);
 
 /** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
-const convertCompletions = (run: FormatRun, row: Value) => {
+const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
-  if (labels !== undefined)
-    throw labels.error("the labels are not rewards, because they rate the steps of one solution");
+  if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = chat.unwrapJson(row.get("rewards"));
@@ -188,10 +183,10 @@ const convertCompletions = (run: FormatRun, row: Value) => {
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
-      if (rewards !== undefined && rewards.items().length !== count)
+      if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
@@ -225,11 +220,11 @@ export const shareGpt = chatRows({
   },
   readTurns: (run, row) => {
     const system = row.get("system");
-    return [...(system === undefined ? [] : [{ role: "system", content: system }]), ...shareGptTurns(run, row)];
+    return [...(system ? [{ role: "system", content: system }] : []), ...shareGptTurns(run, row)];
   },
 });
 
-const shareGptTurns = (run: FormatRun, row: Value) => {
+const shareGptTurns = (run: Run, row: Value) => {
   const unansweredIds: string[] = [];
   return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
@@ -287,7 +282,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "reward",
-  recognizes: (row) => row.get("reward")?.canBeMetric === true && row.get("score") === undefined,
+  recognizes: (row) => row.get("reward")?.canBeMetric === true && !row.has("score"),
 });
 
 /** Files of verl's `rollout_data_dir`, one for each step. */
@@ -297,7 +292,7 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "score",
-  recognizes: (row) => row.get("score")?.canBeMetric === true && (row.get("step") ?? row.get("gts")) !== undefined,
+  recognizes: (row) => row.get("score")?.canBeMetric === true && row.hasAny("step", "gts"),
 });
 
 /** Files of SkyRL's `dumped_evals`, one for each source of data. */
@@ -309,7 +304,7 @@ export const skyrl = decodedRows({
   rewardKey: "score",
   readReward: (run, row) => {
     const score = row.get("score");
-    if (score === undefined || score.canBeMetric) return score;
+    if (!score || score.canBeMetric) return score;
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw score.error("score is neither a number nor a list of numbers");
@@ -321,7 +316,7 @@ export const skyrl = decodedRows({
     const reason = row.get("stop_reason");
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
-  recognizes: (row) => row.get("score") !== undefined,
+  recognizes: (row) => row.has("score"),
   leftOutReasons: [[reasons.nested, "env_extras"]],
 });
 
@@ -338,7 +333,7 @@ export const nemoRl = chatRows({
   recognizes: (row) =>
     canBeTurns(row.get("content")) &&
     row.get("rewards")?.canBeMetric === true &&
-    (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
+    row.hasAny("input_lengths", "generation_logprobs"),
   readPrompt: (row) => {
     const content = row.require("content");
     const turns = content.items();
@@ -348,7 +343,7 @@ export const nemoRl = chatRows({
   readTurns: (run, row) => {
     const turns = row.requireItems("content");
     const nonText = turns.find(({ isText }) => !isText);
-    if (nonText !== undefined) throw nonText.error("content contains a value that is not a string");
+    if (nonText) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
   },

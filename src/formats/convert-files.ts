@@ -10,8 +10,8 @@ import { isRemote, maxDocumentBytes, openSpool, type RawRecord, readHead, type S
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
-import type { Run } from "./convert.ts";
-import type { Format, FormatRun, Rollout } from "./format.ts";
+import type { ConversionRun } from "./convert.ts";
+import type { Format, Rollout, Run } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
 import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
 import { Value } from "./value.ts";
@@ -22,7 +22,7 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
 }
 
 /** @throws Failure `spool-failed`; the signal's reason; errors of reading */
-export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
+export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host, receipt, problems } = run;
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
@@ -61,16 +61,16 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
     const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
     const groupKeys = rollouts?.map(({ group }) => group) ?? [];
-    if (value === undefined && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
+    if (!value && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
-    if (lenient !== undefined) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
+    if (lenient) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
     const value = parseRecord(format, raw);
-    if (value === undefined) return breakUnreadable(raw, at);
+    if (!value) return breakUnreadable(raw, at);
     const record = toSourceRecord(value, raw, at);
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
@@ -123,10 +123,10 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   try {
-    if (converter.preview !== undefined) {
+    if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
         const value = parseRecord(format, raw);
-        if (value !== undefined) converter.preview?.(toSourceRecord(value, raw, at));
+        if (value) converter.preview?.(toSourceRecord(value, raw, at));
       });
     }
     const folderFileSets = new Map<string, number>();
@@ -156,7 +156,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   }
 };
 
-const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
+const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run => {
   const { documents, receipt, notes, options } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
@@ -211,7 +211,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
-    if (bytes !== undefined) foundNames.add(name);
+    if (bytes) foundNames.add(name);
     latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
     return latest.value;
   };
@@ -222,7 +222,7 @@ export const openDocuments = (sources: readonly Source[]) => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
       const { name } = joined;
       const remote = remotes.get(name);
-      if (remote !== undefined) {
+      if (remote) {
         const { name: url, bytes } = remote;
         return load(url, () => (bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size)));
       }

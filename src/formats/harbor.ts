@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
-import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -34,18 +34,18 @@ export const harbor: Format = {
   ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
-  if (value.get("trial_name") === undefined && value.get("stats") !== undefined) {
+  if (!value.has("trial_name") && value.has("stats")) {
     run.note("skipped the result of a job, because a job is not a trial");
     return undefined;
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
-  if (task === undefined) throw value.error("task_checksum and task_name are missing, so the group is unknown");
+  if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
-  if (error !== undefined && rewards.length === 0) {
+  if (error && rewards.length === 0) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
@@ -53,12 +53,12 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
   return [trajectoryOf(run, record, rewards)];
 };
 
-const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members) => {
+const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
-  if (steps?.get(0) !== undefined) throw steps.error("trials of several steps are not supported (leave out the trial)");
+  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (leave out the trial)");
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
@@ -78,7 +78,7 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members) =>
 const rewardIn = (value: Value, rewards: Members) => {
   const reward = rewards.find(([key]) => key === "reward")?.[1];
   const [first] = rewards;
-  if (reward !== undefined || first === undefined) return reward;
+  if (reward || first === undefined) return reward;
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
   throw (value.get("verifier_result", "rewards") ?? value).error(wrong);

@@ -1,11 +1,11 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
-import type { FormatRun } from "./format.ts";
+import type { Run } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
+import { type Json, listUnlessEmpty, literal, rawLiteral, unindentJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 /** @throws ConversionError */
-export const readMessages = (run: FormatRun, sample: Value) => {
+export const readMessages = (run: Run, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
   const attachments = openAttachments(sample);
@@ -17,7 +17,7 @@ export const readMessages = (run: FormatRun, sample: Value) => {
     const isGenerated = message.textAt("source") === "generate";
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
     const sampledChoice = choiceOf(message);
-    if (!isGenerated && sampledChoice === undefined) return converted;
+    if (!isGenerated && !sampledChoice) return converted;
     const finish = finishOf(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
     return choice(converted, finish, logprobsIn(sampledChoice));
   };
@@ -63,21 +63,21 @@ const logprobsIn = (sampledChoice: Value | undefined) => {
   const tokens = content.items().map((token) => {
     const members = token.members();
     const top = token.get("top_logprobs");
-    if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
+    if (top && members.some(([key]) => key === "bytes")) return token;
+    return new Map<string, Json>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
   });
   return { content: tokens };
 };
 
-const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
+const toMessage = (run: Run, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
-  if (error !== undefined) run.note("used a failed tool's error as the content of the tool message");
-  return new Map<string, OutputJson | undefined>([
+  if (error) run.note("used a failed tool's error as the content of the tool message");
+  return new Map<string, Json | undefined>([
     ...message.members().filter(([, { isNull }]) => !isNull),
-    ["content", error === undefined ? content : resolved(error)],
+    ["content", error ? resolved(error) : content],
     ["reasoning", undefined],
     ["reasoning_content", reasoning],
     ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
@@ -92,7 +92,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value) => {
     const { raw, sources } = json(value);
     return literal(unindentJson(raw), ...sources);
   };
-  const fn = { name, arguments: args === undefined ? "{}" : toArguments(args) };
+  const fn = { name, arguments: args ? toArguments(args) : "{}" };
   return { id: call.get("id"), type, function: fn };
 };
 
@@ -106,7 +106,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
     const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-    return thought === undefined ? [] : [{ part, thought, content: follow(thought) }];
+    return thought ? [{ part, thought, content: follow(thought) }] : [];
   });
   const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
   const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
@@ -122,7 +122,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
 
 const partOf = ({ follow, resolved }: Attachments, part: Value) => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
-  if (type?.text === "image" && image !== undefined)
+  if (type?.text === "image" && image)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
   const sound = audio && follow(audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
@@ -169,7 +169,7 @@ const openAttachments = (sample: Value) => {
 
 /** Returns the tools of the models whose messages are in the sample. */
 const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
-  const tools = new Map<string, OutputJson>();
+  const tools = new Map<string, Json>();
   for (const event of events) {
     const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));
     for (const tool of isOwn ? event.items("tools") : []) {

@@ -1,5 +1,5 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
-import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
@@ -43,12 +43,12 @@ export const miniSweAgentMessages: Format = {
   },
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord) => {
+const rolloutOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
-  if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
+  if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1");
   const messages = value.isList ? value.items() : value.requireItems("messages");
   const stem = stemOf(file);
@@ -60,7 +60,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord) => {
   });
 };
 
-const turnsOf = (run: FormatRun, message: Value) => {
+const turnsOf = (run: Run, message: Value) => {
   if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
@@ -68,7 +68,7 @@ const turnsOf = (run: FormatRun, message: Value) => {
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
-  if (malformed !== undefined)
+  if (malformed)
     run.skip(
       malformed,
       "a response with a format error, because the agent's later prompts do not contain the response",
@@ -76,12 +76,12 @@ const turnsOf = (run: FormatRun, message: Value) => {
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
-const sampledTurn = (run: FormatRun, message: Value) => {
+const sampledTurn = (run: Run, message: Value) => {
   const answer = message.get("extra", "response");
   if (answer?.get("output")?.isList === true) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
-  if (sampled?.get("message")?.isObject === true && finish !== undefined) return [sampled];
+  if (sampled?.get("message")?.isObject === true && finish) return [sampled];
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 

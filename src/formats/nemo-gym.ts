@@ -1,6 +1,6 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -19,7 +19,7 @@ export const nemoGym: Format = {
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
     (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
-    (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
+    (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
   leftOutReasons: [
@@ -30,7 +30,7 @@ export const nemoGym: Format = {
   ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file, position } = record;
   if (otherFiles.test(file)) {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
@@ -39,19 +39,19 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord) => {
   const group = groupOf(record);
   record.group = group;
   const rollout = value.get("_ng_rollout_index");
-  const isFirst = run.isFirst(rollout === undefined ? `${position} ${file}` : `${group} ${rollout.raw}`, record);
-  if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) return [trajectoryOf(run, value)];
+  const isFirst = run.isFirst(rollout ? `${group} ${rollout.raw}` : `${position} ${file}`, record);
+  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [trajectoryOf(run, value)];
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
 };
 
-const trajectoryOf = (run: FormatRun, row: Value) => {
+const trajectoryOf = (run: Run, row: Value) => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
-  const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
+  const before = instructions ? [{ role: "system", content: instructions }] : [];
   const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
   return buildTrajectory({
@@ -70,10 +70,10 @@ const trajectoryOf = (run: FormatRun, row: Value) => {
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
-  if (task !== undefined) return JSON.stringify([mainFile, task.raw]);
+  if (task) return JSON.stringify([mainFile, task.raw]);
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
-  if (prompt === undefined) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
+  if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
   return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 

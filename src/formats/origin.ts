@@ -11,12 +11,12 @@ import type { ConvertedFile, ConvertedGroup, RolloutPosition, WrittenRollout } f
 import { findSource } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-interface ConvertedInput {
-  readonly files: readonly ConvertedFile[];
-  readonly groups: readonly ConvertedGroup[];
-  readonly format: Format;
-  readonly converter: Converter;
-}
+type ConvertedInput = Readonly<{
+  files: readonly ConvertedFile[];
+  groups: readonly ConvertedGroup[];
+  format: Format;
+  converter: Converter;
+}>;
 
 /** Returns the files in reading order. */
 export const openFiles = async (
@@ -110,7 +110,7 @@ const locateValue = async (converted: ConvertedInput, rollouts: readonly Written
   const candidates = rollouts.filter((written) => (written.length === 0) === isException && written.position >= 0);
   const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
   const { raw, value, rollout } = await convertAgain(converted, written);
-  if (raw === undefined || value === undefined) return {};
+  if (!raw || !value) return {};
   const json = rollout?.trajectory ?? rollout?.exception;
   const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
   return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
@@ -130,7 +130,7 @@ const readRecords = async (converted: ConvertedInput, rollouts: readonly Written
   const documents = new Set<string>();
   for (const item of byPart.values()) {
     const { raw, rollout } = await convertAgain(converted, item);
-    if (raw === undefined || raw.wrong !== undefined) continue;
+    if (!raw || raw.wrong !== undefined) continue;
     const { label, line } = item.file.records.locate(item.record);
     const own = replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end)));
     records.push({ file: label, line, bytes: own });

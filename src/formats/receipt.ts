@@ -1,6 +1,6 @@
 /** Counts the values of each file and path that a conversion carried, changed or left out. */
 import type { Format, Rollout, SourceRecord } from "./format.ts";
-import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
+import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
@@ -29,7 +29,7 @@ export const openReceipt = () => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
   };
   const leaveOut = (value: Value, reason: string) => setOutcome(value, { list: "left_out", text: reason });
-  const setTargets = (json: OutputJson, to: string) => {
+  const setTargets = (json: Json, to: string) => {
     if (json instanceof Value) setOutcome(json, { list: "carried", text: to });
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
@@ -37,7 +37,7 @@ export const openReceipt = () => {
   const countLeaf = (file: string, path: string, { list, text }: Outcome) => {
     const key = `${list} ${file} ${path} ${text}`;
     const existing = counts.get(key);
-    if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
+    if (!existing) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
   const listCounts = (list: Outcome["list"]) =>
@@ -61,13 +61,13 @@ export const openReceipt = () => {
       }
       const reasonAt = (path: string, leaf: Value) => {
         if (leaf.isNull) return "the value is null";
-        if (rollouts === undefined) return unconverted;
+        if (!rollouts) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
       // Not recursive, because values can be nested more deeply than the stack.
       const countAll = (file: string, root: Value) => {
         const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
-        for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+        for (let next = pending.pop(); next; next = pending.pop()) {
           const { current, path } = next;
           const outcome = outcomes.get(current.id) ?? next.around;
           const children = [...current.items().entries(), ...current.members()];
@@ -77,8 +77,8 @@ export const openReceipt = () => {
           }
           if (children.length > 0) continue;
           // If the JSON in a string was parsed, counts the values of this JSON, unless the string has a target.
-          const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
-          if (inner !== undefined) pending.push({ current: inner, path, around: outcome });
+          const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
+          if (inner) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
         }
       };

@@ -63,7 +63,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
     const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) skipped.push(source.name);
-    else if (rejection !== undefined) problems.report("not-json", rejection, location);
+    else if (rejection) problems.report("not-json", rejection, location);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
     else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
@@ -85,19 +85,19 @@ const recognizeInput = async (
   const [container, sniffed] = [input.findContainer(head), input.findFormatError(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   // A file on the command line has the given format.
-  if (given !== undefined && !folders.has(source.name)) {
+  if (given && !folders.has(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
     const rejection = data && { ...data, instead: "correct or omit --from" };
     return isReadable ? { source, formats: [given] } : { source, formats: [], rejection };
   }
-  const candidates = given === undefined ? await loadFormats() : [given];
+  const candidates = given ? [given] : await loadFormats();
   const { formats, unreadable, row } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // `matchFormats` recognizes rollcall's format even if another format is given.
-  const matching = given === undefined ? formats : formats.filter((format) => format === given);
+  const matching = given ? formats.filter((format) => format === given) : formats;
   const hasReward = rewardFrom !== undefined || rewards !== undefined;
   const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...reason } : undefined;
+  const rejection = matching.length === 0 && data ? { ...data, ...reason } : undefined;
   /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
@@ -109,10 +109,10 @@ const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
 
 /** Gives an unrecognized file the only known format that fits. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
-  const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
+  const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
     const { source, damagedKind: kind, rejection } = recognized;
-    if (recognized.formats.length > 0 || (kind === undefined && rejection !== undefined)) return recognized;
+    if (recognized.formats.length > 0 || (kind === undefined && rejection)) return recognized;
     const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
     return formats.length === 1 ? { source, formats } : recognized;
   });
@@ -151,8 +151,8 @@ const matchFormats = async (
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
     for await (const raw of records) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
-      unreadable = value === undefined ? (wrong ?? noJson) : undefined;
-      if (value === undefined) continue;
+      unreadable = value ? undefined : (wrong ?? noJson);
+      if (!value) continue;
       const candidatesOfKind = formats.filter(({ records }) => kind === undefined || kind === records.text);
       const matching = candidatesOfKind.filter((format) => format.recognizes({ value, file, position: 0, member }));
       if (matching.length > 0 || container !== undefined)
@@ -188,7 +188,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
     const value = Value.parsePython(Buffer.from(raw.bytes));
     // A line end has up to two bytes.
     const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
-    if (value?.isObject === true || (value !== undefined && isWhole)) {
+    if (value?.isObject === true || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // Only an object on the first line shows that the text has lines. A text that begins with [ may be a document.
       hasLines ||= count === 0 && !isList;
@@ -198,7 +198,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   if (hasLines || bytes.size > input.maxDocumentBytes) return;
   for await (const raw of readRawRecords(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.parsePython(raw.bytes);
-    if (value !== undefined) yield { ...raw, value, kind: "document" };
+    if (value) yield { ...raw, value, kind: "document" };
   }
 }
 
@@ -206,6 +206,6 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
 async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
-  if (first !== undefined) yield first;
+  if (first) yield first;
   if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;
 }

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
-import type { FormatRun } from "./format.ts";
+import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, toText } from "./output-json.ts";
+import { type Json, listUnlessEmpty, literal, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -9,13 +9,13 @@ type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** @throws ConversionError */
-export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[] => {
+export const convertInput = (run: Run, input: Value): readonly Json[] => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
 /** Returns choices, and results of calls. @throws ConversionError */
-export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
+export const convertOutput = (run: Run, response: Value): readonly Json[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -27,14 +27,14 @@ export const convertOutput = (run: FormatRun, response: Value): readonly OutputJ
   });
 };
 
-const typeOf = (item: Value) => item.textAt("type") ?? (item.get("role") === undefined ? undefined : "message");
+const typeOf = (item: Value) => item.textAt("type") ?? (item.has("role") ? "message" : undefined);
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
 /** A turn ends before an item of another role or a second message, or after an item with ids. */
-const splitTurns = (run: FormatRun, items: Value) => {
+const splitTurns = (run: Run, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
@@ -53,7 +53,7 @@ const splitTurns = (run: FormatRun, items: Value) => {
       if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
-      if (item.get("generation_token_ids") !== undefined) end();
+      if (item.has("generation_token_ids")) end();
     } else run.skip(item, `an item of type ${type}`);
   }
   end();
@@ -92,8 +92,8 @@ const callOf = (call: Value) =>
 
 /** Prefers logprobs with token ids to the logprobs of the API. */
 const logprobsIn = (turn: Turn) => {
-  const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
-  if (recorded !== undefined) {
+  const recorded = turn.find((item) => item.has("generation_log_probs", 0));
+  if (recorded) {
     const ids = recorded.require("generation_token_ids");
     return toLogprobs(recorded.require("generation_log_probs"), ids.items(), [ids]);
   }
@@ -103,7 +103,7 @@ const logprobsIn = (turn: Turn) => {
 };
 
 /** Converts the result of a tool, or a message of another role. @throws ConversionError */
-export const convertItem = (item: Value): OutputJson => {
+export const convertItem = (item: Value): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
@@ -119,7 +119,7 @@ const contentOf = (content: Value) => {
 const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
-  if (text !== undefined) return { type: literal("text", type), text };
+  if (text) return { type: literal("text", type), text };
   if (type?.text === "input_image" && image?.isText === true)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;

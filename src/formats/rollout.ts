@@ -5,9 +5,9 @@ import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { FormatRun, Rollout } from "./format.ts";
+import type { Rollout, Run } from "./format.ts";
 import { unwrapJson } from "./messages.ts";
-import { listUnlessEmpty, literal, type Member, mapUnlessEmpty, type OutputJson, rawLiteral } from "./output-json.ts";
+import { type Json, listUnlessEmpty, literal, type Member, mapUnlessEmpty, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** A ConversionError breaks only this part. */
@@ -21,22 +21,22 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
 };
 
 export interface RolloutReward {
-  readonly reward: OutputJson;
+  readonly reward: Json;
   /** The reward's part of the dedup key. */
   readonly identity?: string;
 }
 
-interface TrajectoryParts {
-  readonly reward: RolloutReward;
-  readonly turns: readonly OutputJson[];
-  readonly tools?: OutputJson | undefined;
-  readonly histories?: readonly OutputJson[];
-  readonly policy?: Value | undefined;
-  readonly metrics?: Iterable<Member>;
-  readonly metadata?: Iterable<Member>;
-  readonly startTime?: OutputJson | undefined;
-  readonly identity?: string;
-}
+type TrajectoryParts = Readonly<{
+  reward: RolloutReward;
+  turns: readonly Json[];
+  tools?: Json | undefined;
+  histories?: readonly Json[];
+  policy?: Value | undefined;
+  metrics?: Iterable<Member>;
+  metadata?: Iterable<Member>;
+  startTime?: Json | undefined;
+  identity?: string;
+}>;
 
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
   const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
@@ -54,19 +54,19 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson => {
+export const buildException = (message: Json, type?: Json, traceback?: Json): Json => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
 export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
 
-interface RewardQuery {
-  readonly record: Value;
+type RewardQuery = Readonly<{
+  record: Value;
   /** Ids for `--rewards`. */
-  readonly ids: readonly (Value | string | undefined)[];
-  readonly readOwn?: () => OutputJson | undefined;
-}
+  ids: readonly (Value | string | undefined)[];
+  readOwn?: () => Json | undefined;
+}>;
 
 /** Also reads in strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
@@ -75,25 +75,25 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
   for (let { length } = path; length > 0; length--) {
     const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
     const value = child && readPath(child, path.slice(length));
-    if (value !== undefined) return value;
+    if (value) return value;
   }
   return undefined;
 };
 
 /** `--reward-from` and `--rewards` override `readOwn`. @throws ConversionError */
-export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery): RolloutReward => {
+export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
-  if (rewardFrom !== undefined) {
+  if (rewardFrom) {
     const value = readPath(record, rewardFrom);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? parseReward(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
-    const found = value === undefined ? "nothing" : "no number";
+    const found = value ? "no number" : "nothing";
     const option = value && suggestReward([[path, value]]);
     const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
     throw (value ?? record).error(`--reward-from finds ${found} at ${path} (${fix})`);
   }
-  if (rewards !== undefined) {
+  if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
     for (const name of names) {
       const json = rewards.get(name);
@@ -111,7 +111,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
-export const toReward = (run: FormatRun, value: Value): OutputJson | undefined => {
+export const toReward = (run: Run, value: Value): Json | undefined => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
@@ -120,7 +120,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Many tables contain only strings. */
-const parseReward = (run: FormatRun, value: Value) => {
+const parseReward = (run: Run, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
@@ -130,7 +130,7 @@ const parseReward = (run: FormatRun, value: Value) => {
 /** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
 export const requireReward = (record: Value, key: string): Value | undefined => {
   const value = record.get(key);
-  if (value === undefined || value.canBeMetric) return value;
+  if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
   const fix = option === undefined ? "" : ` (pass ${option})`;

@@ -1,6 +1,6 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
@@ -19,7 +19,7 @@ export const tau2: Format = {
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
-    (value.get("info", "agent_info") !== undefined &&
+    (value.has("info", "agent_info") &&
       value.get("tasks")?.isList === true &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
@@ -32,26 +32,26 @@ export const tau2: Format = {
 };
 
 const isSimulation = (value: Value) =>
-  value.get("task_id") !== undefined &&
-  value.get("termination_reason") !== undefined &&
+  value.has("task_id") &&
+  value.has("termination_reason") &&
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
 
 /** The results of a run. The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList === true)
     return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
-  if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
+  if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
-  if (results === undefined) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
+  if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
 /** Returns errors for the listed simulations without a file, because their groups are incomplete. */
-const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Rollout[] => {
+const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[] => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -62,14 +62,13 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
-const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>
+const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
-    if (ticks !== undefined)
-      throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
+    if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
     const info = simulation.get("reward_info");
-    if (info === undefined) {
+    if (!info) {
       const message = "the simulation has no reward_info";
       return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
     }
@@ -104,7 +103,7 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
 
-const turnsOf = (run: FormatRun, simulation: Value) => {
+const turnsOf = (run: Run, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
   const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
@@ -112,7 +111,7 @@ const turnsOf = (run: FormatRun, simulation: Value) => {
   return messages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
-const turnOf = (run: FormatRun, message: Value, isOpening: boolean) => {
+const turnOf = (run: Run, message: Value, isOpening: boolean) => {
   const [role, content] = [message.get("role"), message.get("content")];
   if (role?.isText !== true) throw message.error("a message has no role");
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
@@ -125,14 +124,14 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean) => {
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
+const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
   const content = message.get("content") ?? null;
   const turn = { role: message.get("role"), content, tool_calls: calls };
-  if (raw === undefined && isOpening && calls === undefined) return turn;
+  if (!raw && isOpening && calls === undefined) return turn;
   const providerChoice = [raw, raw?.get("choices", 0)].find(isChoice);
-  if (providerChoice !== undefined) {
+  if (providerChoice) {
     run.leaveOut(message, "the choice in raw_data repeats it");
     return providerChoice;
   }

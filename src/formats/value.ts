@@ -45,7 +45,7 @@ export class Value {
   /** @param longTexts texts by key. The bytes have empty strings instead, so no output can contain these texts */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
-    if (table === undefined) return undefined;
+    if (!table) return undefined;
     const jsonText = newText(table, document);
     const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
     jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
@@ -69,7 +69,7 @@ export class Value {
 
   get document(): string | undefined {
     const { holder, document } = this.#in;
-    return holder === undefined ? document : holder.document;
+    return holder ? holder.document : document;
   }
 
   get span(): Span {
@@ -139,14 +139,22 @@ export class Value {
   /** Returns undefined for null, too. The last of duplicate keys counts. */
   get(...path: Path): Value | undefined {
     let value: Value | undefined = this;
-    for (const step of path) if (value !== undefined) value = value.#child(step);
+    for (const step of path) if (value) value = value.#child(step);
     return value;
+  }
+
+  has(...path: Path): boolean {
+    return this.get(...path) !== undefined;
+  }
+
+  hasAny(...keys: readonly string[]): boolean {
+    return keys.some((key) => this.has(key));
   }
 
   /** @throws ConversionError */
   require(key: string): Value {
     const value = this.get(key);
-    if (value === undefined) throw this.error(`\`${key}\` is missing`);
+    if (!value) throw this.error(`\`${key}\` is missing`);
     return value;
   }
 
@@ -174,7 +182,7 @@ export class Value {
   /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
-    if (array === undefined) return [];
+    if (!array) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }

@@ -1,5 +1,5 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
-import { type Format, type FormatRun, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -12,11 +12,9 @@ export const verifiersV0: Format = {
   records: { text: "lines" },
   filePattern: /(?:^|[./])results\.jsonl$/,
   recognizes: ({ value }) =>
-    value.get("prompt") !== undefined &&
-    value.get("completion") !== undefined &&
-    value.get("reward") !== undefined &&
-    (value.get("example_id") ?? value.get("id")) !== undefined &&
-    (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
+    ["prompt", "completion", "reward"].every((key) => value.has(key)) &&
+    value.hasAny("example_id", "id") &&
+    value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
   leftOutReasons: [
     [reasons.onlyFunctions, "tool_defs[]"],
@@ -25,12 +23,12 @@ export const verifiersV0: Format = {
   ],
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord) => {
+const rolloutOf = (run: Run, record: SourceRecord) => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   record.group = id.raw;
   const error = row.get("error");
-  if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
+  if (error) return { exception: error.isObject ? error : buildException(error) };
   const metrics = metricsOf(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
@@ -46,7 +44,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord) => {
   return trajectory;
 };
 
-const turnsOf = (run: FormatRun, row: Value) => {
+const turnsOf = (run: Run, row: Value) => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
   return [
@@ -73,7 +71,7 @@ const metricsOf = (row: Value) => {
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined) => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const missing = ["env_id", "model"].filter((key) => row.get(key) === undefined);
+  const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
   return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

@@ -1,5 +1,5 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
-import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { type Converter, type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
@@ -19,10 +19,10 @@ export const verifiersV1: Format = {
   filePattern: /(?:^|[./])traces\.jsonl$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
-    value.get("id") !== undefined &&
+    value.has("id") &&
     value.get("task")?.isObject === true &&
     value.get("traces")?.isList === true &&
-    (value.get("errors") ?? value.get("ok")) !== undefined,
+    value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
   leftOutReasons: [
     [
@@ -38,7 +38,7 @@ export const verifiersV1: Format = {
   ],
 };
 
-const openEpisodes = (run: FormatRun): Converter => {
+const openEpisodes = (run: Run): Converter => {
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -62,14 +62,14 @@ const openEpisodes = (run: FormatRun): Converter => {
       record.group = key;
       const traces = value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
-      const hasFailedBefore = traces.length === 0 && value.get("errors", 0) !== undefined;
+      const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
       return isLost ? [{ exception: buildFailure(run, value) }] : rollouts;
     },
   };
 };
 
-const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => {
+const trajectoryOf = (run: Run, trace: Value, episode: Value): Rollout => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
@@ -93,20 +93,20 @@ const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
-  if (group !== undefined) return JSON.stringify([runKey, group.raw]);
+  if (group) return JSON.stringify([runKey, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
-  if (task === undefined) throw value.error("group.id, task.key and task.hash are missing, so the group is unknown");
+  if (!task) throw value.error("group.id, task.key and task.hash are missing, so the group is unknown");
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
   return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
 const isFailed = (holder: Value) => {
   const ok = holder.get("ok")?.data;
-  return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
+  return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
 /** Returns the last error, because earlier errors belong to earlier attempts. */
-const buildFailure = (run: FormatRun, holder: Value) => {
+const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
@@ -118,12 +118,12 @@ const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull 
 const rewardIn = (trace: Value) => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
-    const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
+    const value = (score.number ?? Number.NaN) * (weight ? (weight.number ?? Number.NaN) : 1);
     if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
     return { score, weight, value };
   });
   const [only] = scored;
-  if (only === undefined) return undefined;
+  if (!only) return undefined;
   const sources = scored.flatMap(({ score, weight }) => [score, weight]);
   // A single score with the weight 1 keeps its digits.
   if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
@@ -156,7 +156,7 @@ const readStart = (trace: Value) => {
 };
 
 /** Returns the turns up to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
-const branchesOf = (run: FormatRun, trace: Value) => {
+const branchesOf = (run: Run, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
   const innerNodes = new Set(parents);
@@ -184,14 +184,14 @@ const branchesOf = (run: FormatRun, trace: Value) => {
 const parentOf = (node: Value, at: number) => {
   const parent = node.get("parent");
   const index = parent?.number;
-  if (parent === undefined) return undefined;
+  if (!parent) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
   throw parent.error(`the parent of node ${at} is not an earlier node`);
 };
 
-const sampledLogprobs = (run: FormatRun, node: Value) => {
+const sampledLogprobs = (run: Run, node: Value) => {
   const logprobs = node.get("logprobs");
-  if (logprobs?.get(0) === undefined) return undefined;
+  if (!logprobs?.has(0)) return undefined;
   const [ids, mask] = [node.items("token_ids"), node.items("mask")];
   if (ids.length === 0) {
     run.skip(logprobs, "logprobs without token ids");

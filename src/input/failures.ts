@@ -89,16 +89,16 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
   return new Failure("usage", "invalid-remote-url", message, { hint });
 };
 
-export interface RemoteLocation {
+export type RemoteLocation = Readonly<{
   /** The name in messages. */
-  readonly name: string;
-  readonly store: "web" | "hub";
+  name: string;
+  store: "web" | "hub";
   /** The variable or file with the credential; undefined without a credential. */
-  readonly credentialSource: string | undefined;
-  readonly url: URL;
+  credentialSource: string | undefined;
+  url: URL;
   /** The credential; only for the origin of `url`. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
+  headers: readonly (readonly [name: string, value: string])[];
+}>;
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 

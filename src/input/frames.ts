@@ -9,13 +9,13 @@ import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } 
 export const blockBytes = 2 ** 20;
 
 /** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
-export interface Lines {
-  readonly kind: "lines";
-  readonly bytes: Buffer;
-  readonly start: number;
+export type Lines = Readonly<{
+  kind: "lines";
+  bytes: Buffer;
+  start: number;
   /** True if these are the last bytes of the source. */
-  readonly isLast: boolean;
-}
+  isLast: boolean;
+}>;
 
 /** A document of several lines, or a line that is longer than a block. The span of a line excludes its newline. */
 export interface LongText extends json.Span {

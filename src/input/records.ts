@@ -8,34 +8,34 @@ import { findContainer, sniffedBytes } from "./sniff.ts";
 import type { Bytes, Position, Source } from "./source.ts";
 import { documentTooLong, maxDocumentBytes, readHead, readRange } from "./source.ts";
 
-export interface RecordKinds {
-  readonly text?: "lines" | "document";
+export type RecordKinds = Readonly<{
+  text?: "lines" | "document";
   /** Matches the names of an archive's members that are records. */
-  readonly zip?: RegExp;
-  readonly parquet?: true;
-}
+  zip?: RegExp;
+  parquet?: true;
+}>;
 
-export interface RawRecord {
+export type RawRecord = Readonly<{
   /** Valid until the next record is read. */
-  readonly bytes: Buffer;
+  bytes: Buffer;
   /** The columns of a Parquet row. Reading `bytes` composes JSON. */
-  readonly columns?: Columns;
+  columns?: Columns;
   /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
-  readonly label: string;
+  label: string;
   /** Line of the first byte, from 1. */
-  readonly line: number;
+  line: number;
   /** Byte offset. */
-  readonly start: number;
+  start: number;
   /** The text that has the record's line and column. Absent for composed bytes and members of archives. */
-  readonly within?: Bytes;
-  readonly member?: string;
+  within?: Bytes;
+  member?: string;
   /** The file has no lines and columns for composed bytes. */
-  readonly isComposed?: true;
+  isComposed?: true;
   /** True if the whole file is a record of several lines, although the format's records are lines. */
-  readonly isDocument?: boolean;
+  isDocument?: boolean;
   /** The reason why the record cannot be read. Then `bytes` is empty. */
-  readonly wrong?: string | undefined;
-}
+  wrong?: string | undefined;
+}>;
 
 /** Each iterable is used before the next is requested. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;

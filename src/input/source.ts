@@ -18,17 +18,17 @@ export interface Bytes {
 
 export type Position = Readonly<Record<"start" | "line", number>>;
 
-export interface Source {
+export type Source = Readonly<{
   /** A path, a URL without its secrets, or `-` for standard input. */
-  readonly name: string;
-  readonly bytes: Bytes;
+  name: string;
+  bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
   /** Set if rollcall converted or selected the lines. Each of these lines is a group. */
-  readonly origin?: LineOrigin;
-}
+  origin?: LineOrigin;
+}>;
 
 type FileLine = Readonly<{ file: string; line: number }>;
 

@@ -22,12 +22,12 @@ const minLimitBytes = 2 ** 26;
 export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
   Math.min(maxUnpackedBytes, Math.max(minLimitBytes, maxRatio * compressedBytes));
 
-export interface SpoolOptions {
-  readonly host: Host;
-  readonly maxUnpackedBytes: number;
+export type SpoolOptions = Readonly<{
+  host: Host;
+  maxUnpackedBytes: number;
   /** True if archives and Parquet files can be inputs. */
-  readonly takesContainers: boolean;
-}
+  takesContainers: boolean;
+}>;
 
 /**
  * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
