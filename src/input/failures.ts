@@ -107,9 +107,9 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
   const { name, store, credentialSource } = location;
   const { status, retryAfterMs } = reply;
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
-  const suffix = said === undefined ? "" : `: ${said}`;
+  const suffix = said ? `: ${said}` : "";
   if (status === 401 || status === 403) {
-    const sent = credentialSource === undefined ? "no credential" : `the credential from ${credentialSource}`;
+    const sent = credentialSource ? `the credential from ${credentialSource}` : "no credential";
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`

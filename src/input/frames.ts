@@ -91,7 +91,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
     // If only the opening brace is missing, the text with an added brace is JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
-    return fault === undefined || fault.fault === "end";
+    return !fault || fault.fault === "end";
   }
   if (lineFault?.fault !== "end" || end === bytes.length) return false;
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
@@ -99,7 +99,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
   // A truncated line has its first fault at or before the start of the next line. A document has a later fault or none.
   const fault = findFault(bytes.subarray(from));
-  return fault === undefined || from + fault.at > next;
+  return !fault || from + fault.at > next;
 };
 
 const lastByteBefore = (bytes: Buffer, end: number) => bytes[json.trimmedEnd(bytes, end) - 1];
@@ -133,7 +133,7 @@ export async function* readElements(
     const unitsBefore = () => countUnitsBefore(source, base);
     const positions = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
     yield { table, start: base.start, positions, restAt, isEnd, fault };
-    if (isEnd || fault !== undefined) return;
+    if (isEnd || fault) return;
     position = { start: base.start + restAt, line: positions.mark(restAt) };
     reader.reserve(filled).copyWithin(0, restAt, filled);
     filled -= restAt;

@@ -15,7 +15,7 @@ export const listFolder = (name: string) => {
   const links: string[] = [];
   const unreadable: { file: string; code: string }[] = [];
   const pending = [name];
-  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+  for (let folder = pending.pop(); folder; folder = pending.pop()) {
     let entries: readonly Dirent[] = [];
     try {
       entries = readdirSync(folder, { withFileTypes: true });

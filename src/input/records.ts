@@ -61,11 +61,11 @@ export const openRecords = async (
   maxUnpackedBytes: number,
 ): Promise<Records> => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
-  if (records.zip !== undefined && container === "zip") {
+  if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");
     return await openMembers(source, { names: records.zip, maxUnpackedBytes });
   }
-  if (records.parquet !== undefined && container === "parquet") {
+  if (records.parquet && container === "parquet") {
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { columns, maxUnpackedBytes });
   }
@@ -89,8 +89,7 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
       const first = { start: findTextStart(bytes), line: 1 };
       if (isOneDocument) return yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       const list = await findList(bytes, first);
-      for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
-        yield remember(batch);
+      for await (const batch of list ? cutElements(text, list) : cutLines(text, first)) yield remember(batch);
     },
     async reread(position) {
       const range = recordRanges[position];
@@ -167,9 +166,8 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
     // Tolerates a comma before the closing bracket.
-    if (isEnd || (fault !== undefined && table.bytes[restAt] === json.closeBracket))
-      yield* readAfterList(text, position);
-    else if (fault !== undefined) {
+    if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
+    else if (fault) {
       const wrong = "the list of records is cut off, or an element is missing (write the whole list)";
       yield [unreadableRecord(text, position, wrong)];
     }
@@ -179,7 +177,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
 async function* readAfterList(text: RecordText, { start, line }: Position): Batches {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
-  if (next !== undefined) return yield* cutElements(text, next);
+  if (next) return yield* cutElements(text, next);
   for await (const batch of cutLines(text, rest)) {
     for (const record of batch) return yield [unreadableRecord(text, record, "other data follows the list of records")];
   }

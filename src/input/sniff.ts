@@ -49,18 +49,21 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
-  if (known !== undefined) return notJson(known.kind, known.advice);
+  if (known) return notJson(known.kind, known.advice);
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
-  if (head.includes(0)) return notJson("binary data");
+  if (head.subarray(0, binaryHeadBytes).includes(0)) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
-  return kind === undefined ? undefined : notJson(kind);
+  return kind && notJson(kind);
 };
+
+/** Longer than the name of a format. A NUL later in a text is a damaged line. */
+const binaryHeadBytes = 16;
 
 const csv = "CSV";
 const tsv = "tab-separated text";
@@ -114,19 +117,19 @@ export const findColumns = (row: JsonObject) => {
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
-  const isTrl = column === undefined && names.includes("prompt");
+  const isTrl = !column && names.includes("prompt");
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
   const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
   const quoted = names.map((name) => formatCommandLine([name]));
   const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
   const remark = ` (first replace ${placeholders}${where}; the columns are ${formatList(quoted)})`;
-  return { options, remark: placeholders === undefined ? "" : remark };
+  return { options, remark: placeholders ? remark : "" };
 };
 
 /** For rows of no known format. @param hasReward true if an option names the reward */
 export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
-  if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
+  if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
   const { options, remark } = columnOptions(findColumns(row), { hasReward });
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
@@ -139,11 +142,13 @@ const csvAdvice = (text: string, name: string) => {
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
   const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
   const { options, remark } = columnOptions(columns, { where: " near the end of the command" });
-  const imports = "import csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')";
+  const isPython = /\[\{'/.test(text);
+  const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
+  const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
-  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
+  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;
   const file = toShellWord(name);
-  const out = toShellWord(`${file === undefined ? "rows" : name.replace(/\.\w+$/, "")}.groups.jsonl`);
+  const out = toShellWord(`${file ? name.replace(/\.\w+$/, "") : "rows"}.groups.jsonl`);
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
@@ -165,7 +170,7 @@ const findTextKind = (text: string) => {
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
-  if (separator !== undefined) return separator === "\t" ? tsv : csv;
+  if (separator) return separator === "\t" ? tsv : csv;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
   return isProse ? "data that is not JSON" : undefined;

@@ -60,8 +60,8 @@ export const closeSources = async (sources: Iterable<Source>): Promise<void> => 
 
 /** Returns the text of a file that is a source, or that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
-  sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
-  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
+  sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
+  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
 
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
@@ -77,7 +77,7 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
 
 /** Returns a line's file and line number before any conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
-  origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
+  origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
 /** Bytes after `size` were appended later, so they are not part of the input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;

@@ -61,9 +61,9 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
     }
   };
   const decompress = findDecompressor(head);
-  if (decompress === undefined) {
-    const canBeJson = head.length < sniffedBytes || findFormatError(head) === undefined;
-    if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countChunks();
+  if (!decompress) {
+    const canBeJson = head.length < sniffedBytes || !findFormatError(head);
+    if (canBeJson || (takesContainers && findContainer(head))) yield* countChunks();
     else yield head;
     return;
   }

@@ -126,7 +126,7 @@ const readContent = (bytes: Bytes, member: Member) => {
 
 const readBytes = (bytes: Bytes, start: number, length: number) => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
-  if (into === undefined || bytes.read(into, start) < length)
+  if (!into || bytes.read(into, start) < length)
     throw new UnreadableContent("the archive ends before the end of this member");
   return into;
 };

@@ -24,8 +24,8 @@ export const unzstd = (compressed: Uint8Array, length: number) => {
   };
   for (const frame of checkFrames(compressed, length)) {
     const piece = decodeNatively(frame, left);
-    if (piece === undefined) new Decompress(take).push(frame, true);
-    else take(piece);
+    if (piece) take(piece);
+    else new Decompress(take).push(frame, true);
   }
   return Buffer.concat(pieces);
 };
