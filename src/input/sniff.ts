@@ -53,7 +53,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
-  if (head.subarray(0, binaryHeadBytes).includes(0)) return notJson("binary data");
+  if (a === 0) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
@@ -61,9 +61,6 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
   return kind && notJson(kind);
 };
-
-/** Longer than the name of a format. A NUL later in a text is a damaged line. */
-const binaryHeadBytes = 16;
 
 const csv = "CSV";
 const tsv = "tab-separated text";
