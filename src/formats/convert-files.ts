@@ -69,9 +69,9 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
-    const value = parseRecord(format, raw);
-    if (!value) return breakUnreadable(raw, at);
-    const record = toSourceRecord(value, raw, at);
+    const record = parseRecord(format, raw, at);
+    if (!record) return breakUnreadable(raw, at);
+    const { value } = record;
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
@@ -125,8 +125,8 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   try {
     if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
-        const value = parseRecord(format, raw);
-        if (value) converter.preview?.(toSourceRecord(value, raw, at));
+        const record = parseRecord(format, raw, at);
+        if (record) converter.preview?.(record);
       });
     }
     const folderFileSets = new Map<string, number>();

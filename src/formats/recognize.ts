@@ -1,43 +1,25 @@
 /** Lists the formats of other tools, and finds the format of an input by its first records. */
 import { dirname, join } from "node:path";
-import type { Path } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { art } from "./art.ts";
+import { atif } from "./atif.ts";
+import * as rows from "./chat-rows.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
+import { harbor } from "./harbor.ts";
+import { inspect } from "./inspect.ts";
+import { miniSweAgent, miniSweAgentMessages } from "./mini-swe-agent.ts";
+import { nemoGym } from "./nemo-gym.ts";
+import { tau2 } from "./tau2.ts";
 import { Value } from "./value.ts";
+import { verifiersV0 } from "./verifiers-v0.ts";
+import { verifiersV1 } from "./verifiers-v1.ts";
 
-const loadRows = async () => await import("./chat-rows.ts");
-
-/** Formats by the values of `--from`. */
-const formats: Readonly<Record<string, () => Promise<Format>>> = {
-  atif: async () => (await import("./atif.ts")).atif,
-  harbor: async () => (await import("./harbor.ts")).harbor,
-  "mini-swe-agent": async () => (await import("./mini-swe-agent.ts")).miniSweAgent,
-  "mini-swe-agent-messages": async () => (await import("./mini-swe-agent.ts")).miniSweAgentMessages,
-  "verifiers-v0": async () => (await import("./verifiers-v0.ts")).verifiersV0,
-  art: async () => (await import("./art.ts")).art,
-  "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
-  "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
-  "openai-chat": async () => (await loadRows()).openaiChat,
-  trl: async () => (await loadRows()).trl,
-  sharegpt: async () => (await loadRows()).shareGpt,
-  openrlhf: async () => (await loadRows()).openrlhf,
-  verl: async () => (await loadRows()).verl,
-  skyrl: async () => (await loadRows()).skyrl,
-  "nemo-rl": async () => (await loadRows()).nemoRl,
-  inspect: async () => (await import("./inspect.ts")).inspect,
-  tau2: async () => (await import("./tau2.ts")).tau2,
-};
-
-export const formatNames: readonly string[] = Object.keys(formats);
-
-/** Returns undefined for `auto`. */
-const loadFormat = async (name: string, messagesFrom: Path | undefined) =>
-  messagesFrom === undefined ? await formats[name]?.() : (await loadRows()).messageRows(messagesFrom);
-
-export const loadFormats = async (): Promise<readonly Format[]> =>
-  await Promise.all(Object.values(formats).map(async (load) => await load()));
+export const formats: readonly Format[] = [
+  ...[atif, harbor, miniSweAgent, miniSweAgentMessages, verifiersV0, art, verifiersV1, nemoGym],
+  ...[rows.openaiChat, rows.trl, rows.shareGpt, rows.openrlhf, rows.verl, rows.skyrl, rows.nemoRl, inspect, tau2],
+];
 
 type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 
@@ -54,7 +36,9 @@ export const ownFormat: Format = {
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
-  const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
+  const given = messagesFrom
+    ? rows.messageRows(messagesFrom)
+    : [ownFormat, ...formats].find(({ name }) => name === from);
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
@@ -82,26 +66,29 @@ const recognizeInput = async (
   { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
 ) => {
   const head = input.readHead(source.bytes, input.sniffedBytes);
-  const [container, sniffed] = [input.findContainer(head), input.findFormatError(head, source.name)];
-  const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
+  const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
+  const data = error?.rule === "not-json" ? error.data : undefined;
   // A file on the command line has the given format.
   if (given && !folders.has(source.name)) {
-    const isReadable = container === undefined || given.records[container] !== undefined;
-    const rejection = data && { ...data, instead: "correct or omit --from" };
-    return isReadable ? { source, formats: [given] } : { source, formats: [], rejection };
+    if (!container || given.records[container]) return { source, formats: [given] };
+    return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
-  const candidates = given ? [given] : await loadFormats();
-  const { formats, unreadable, row } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
+  const { matching, unreadable, row } = await matchFormats(source, given ? [given] : formats, {
+    container,
+    maxUnpackedBytes,
+  });
   // `matchFormats` recognizes rollcall's format even if another format is given.
-  const matching = given ? formats.filter((format) => format === given) : formats;
-  const hasReward = rewardFrom !== undefined || rewards !== undefined;
-  const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
+  const own = given ? matching.filter((format) => format === given) : matching;
+  const columns = row && {
+    unreadable: "its columns match no format",
+    instead: input.columnAdvice(row, Boolean(rewardFrom ?? rewards)),
+  };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data ? { ...data, ...reason } : undefined;
+  const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
   /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
-    formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: matching, rejection, damagedKind };
+    matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  return { source, formats: own, rejection, damagedKind };
 };
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
@@ -112,17 +99,17 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
     const { source, damagedKind: kind, rejection } = recognized;
-    if (recognized.formats.length > 0 || (kind === undefined && rejection)) return recognized;
-    const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
-    return formats.length === 1 ? { source, formats } : recognized;
+    if (recognized.formats.length > 0 || (!kind && rejection)) return recognized;
+    const fitting = [...known].filter((one) => (kind ? one.records[kind] : fitsName(one, source)));
+    return fitting.length === 1 ? { source, formats: fitting } : recognized;
   });
 };
 
 const dropParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
-    inputs.flatMap(({ source, formats: [firstFormat] }) => {
-      const format = firstFormat ?? known.find((candidate) => fitsName(candidate, source));
+    inputs.flatMap(({ source, formats: [first] }) => {
+      const format = first ?? known.find((candidate) => fitsName(candidate, source));
       return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
     }),
   );
@@ -140,23 +127,21 @@ const matchFormats = async (
   { container, maxUnpackedBytes }: { container: input.Container | undefined; maxUnpackedBytes: number },
 ) => {
   const { name: file, bytes } = source;
-  if (container === undefined && input.hasRollcallKey(bytes)) return { formats: [ownFormat] };
-  const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
-  let unreadable = container === undefined ? noJson : undefined;
+  if (!container && input.hasRollcallKey(bytes)) return { matching: [ownFormat] };
+  const possible = candidates.filter(({ records }) => records[container ?? "text"]);
+  let unreadable = container ? undefined : noJson;
   try {
-    const records: AsyncIterable<FirstRecord> =
-      container === undefined
-        ? readFirstRecords(source, maxUnpackedBytes)
-        : // All formats that read a container read the same records.
-          readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
-    for await (const raw of records) {
+    const firstRecords: AsyncIterable<FirstRecord> = container
+      ? // All formats that read a container read the same records.
+        readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
+      : readFirstRecords(source, maxUnpackedBytes);
+    for await (const raw of firstRecords) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value ? undefined : (wrong ?? noJson);
       if (!value) continue;
-      const candidatesOfKind = formats.filter(({ records }) => kind === undefined || kind === records.text);
-      const matching = candidatesOfKind.filter((format) => format.recognizes({ value, file, position: 0, member }));
-      if (matching.length > 0 || container !== undefined)
-        return { formats: matching, row: columns && { ...columns, ...Object(value.data) } };
+      const record = { value, file, position: 0, member };
+      const matching = possible.filter((one) => (!kind || kind === one.records.text) && one.recognizes(record));
+      if (matching.length > 0 || container) return { matching, row: columns && { ...columns, ...Object(value.data) } };
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
@@ -164,11 +149,11 @@ const matchFormats = async (
   }
   // For a document that is too large to be read, only the name counts.
   const isPossible = (one: Format) =>
-    container === undefined
-      ? bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
-      : unreadable !== undefined;
-  const possible = formats.filter(isPossible);
-  return { formats: possible.length === 1 ? possible : [], unreadable };
+    container
+      ? unreadable !== undefined
+      : bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source);
+  const remaining = possible.filter(isPossible);
+  return { matching: remaining.length === 1 ? remaining : [], unreadable };
 };
 
 const noJson = "it contains no JSON";
