@@ -17,12 +17,6 @@ export const art: Format = {
   recognizes: ({ value }) =>
     value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable")),
   open: (run) => openRows(run),
-  leftOutReasons: [
-    [
-      "the column differs from group_json or trajectory_json, which are converted",
-      "group_metadata group_metrics group_logs reward metrics metadata tools logs messages",
-    ],
-  ],
 };
 
 const supportedVersion = 2;

@@ -1,24 +1,11 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
 import * as atifLinks from "./atif-links.ts";
-import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { type Json, listUnlessEmpty, literal } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
-
-export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
-  [reasons.tokens, "steps[].metrics.prompt_token_ids"],
-  [reasons.withoutLogprobs, "steps[].metrics.completion_token_ids"],
-  ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
-  ["additional histories contain the subagents' trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
-  [
-    "only the value of the first part is converted",
-    "agent schema_version session_id trajectory_id notes subagent_trajectories[]",
-  ],
-  ["only the numbers of the last part become metrics", "final_metrics"],
-  [reasons.nested, "extra"],
-];
 
 export const atif: Format = {
   name: "atif",
@@ -35,7 +22,6 @@ export const atif: Format = {
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
-  leftOutReasons: atifReasons,
 };
 
 const rolloutOf = (run: Run, record: SourceRecord, links: atifLinks.Links): Rollout => {

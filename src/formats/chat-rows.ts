@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import type { Path } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns } from "../input/index.ts";
-import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
 import { type Json, literal } from "./output-json.ts";
@@ -11,7 +11,7 @@ import { buildException, buildTrajectory, findReward, missingReward, readPath, r
 import type { Members, Value } from "./value.ts";
 
 /** The functions throw ConversionError. */
-interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
+interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   readonly rewardKey: string;
   /** Default: `rewardKey`. */
   readonly rewardText?: string;
@@ -43,11 +43,6 @@ const chatRows = (rows: ChatRows): Format => ({
   recognizes: ({ value }) => rows.recognizes(value),
   takesGroupKey: true,
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
-  leftOutReasons: rows.leftOutReasons ?? [
-    [reasons.nested, "metadata"],
-    ["metrics can only be numbers and booleans", "metrics"],
-    [reasons.onlyFunctions, "tools[] functions"],
-  ],
 });
 
 const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
@@ -266,7 +261,6 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
       { role: "user", content: requireText(row, prompt) },
       chat.textChoice(run, requireText(row, answer), finish?.(row)),
     ],
-    leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
   });
 
 const requireText = (row: Value, key: string) => {
@@ -317,7 +311,6 @@ export const skyrl = decodedRows({
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
   recognizes: (row) => row.has("score"),
-  leftOutReasons: [[reasons.nested, "env_extras"]],
 });
 
 /** NeMo RL's `train_data_step<n>.jsonl`, with texts of turns, but without roles. */
@@ -347,11 +340,4 @@ export const nemoRl = chatRows({
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
   },
-  leftOutReasons: [
-    [
-      "tokens are left out, because the texts of single tokens are missing",
-      "token_ids token_loss_mask generation_logprobs prev_logprobs",
-    ],
-    ["trainers compute advantages from the rewards", "advantages"],
-  ],
 });

@@ -107,17 +107,4 @@ export type Format = Readonly<{
   isLossy?: boolean;
   recognizes(first: SourceRecord): boolean;
   open(run: Run): Converter;
-  /** Paths are separated by blanks and have `[]` for indexes. The longest path that includes a value counts. */
-  leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
-  /** The list of rollouts in a record, such as `samples[]`. Paths in `leftOutReasons` can start at its elements. */
-  rolloutList?: string;
 }>;
-
-export const reasons = {
-  nested: "metadata cannot contain nested values",
-  onlyNumbers: "metrics can only be numbers",
-  onlyFunctions: "only function tools are converted",
-  ofRun: "it describes the run, not a rollout",
-  tokens: "these tokens follow from the messages",
-  withoutLogprobs: "no logprobs are recorded for these tokens",
-};

@@ -1,9 +1,9 @@
 /** Trials of Harbor. A trial is a folder with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
-import { atifReasons, readAtif } from "./atif.ts";
+import { readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
-import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, type SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -26,12 +26,6 @@ export const harbor: Format = {
     value.get("task_name")?.isText === true &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    ...atifReasons,
-    [reasons.nested, "config agent_info"],
-    [reasons.onlyNumbers, "agent_result verifier_result.rewards"],
-    ["the rollout has rewards, so its metadata contains only the type of the exception", "exception_info"],
-  ],
 };
 
 const rolloutsOf = (run: Run, record: SourceRecord) => {

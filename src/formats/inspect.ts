@@ -1,6 +1,6 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
-import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member } from "./output-json.ts";
 import * as rollouts from "./rollout.ts";
@@ -25,14 +25,6 @@ export const inspect: Format = {
     convert: (record) => rolloutsOf(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
-  leftOutReasons: [
-    [reasons.ofRun, "version status eval plan results stats error reductions invalidated log_updates"],
-    ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
-    ["no message refers to it", "attachments"],
-    ["only the value of a score is converted", "scores score"],
-    [reasons.nested, "metadata"],
-  ],
-  rolloutList: "samples[]",
 };
 
 const rolloutsOf = (run: Run, record: SourceRecord) => {

@@ -1,5 +1,5 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
-import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
@@ -20,10 +20,6 @@ export const miniSweAgent: Format = {
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  leftOutReasons: [
-    ["the choice of extra.response repeats it", "messages[].role messages[].content messages[].tool_calls"],
-    [reasons.nested, "info"],
-  ],
 };
 
 /** The prompts of each version contain one of these commands. */

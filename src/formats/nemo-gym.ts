@@ -1,6 +1,6 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -22,12 +22,6 @@ export const nemoGym: Format = {
     (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    [reasons.onlyFunctions, "responses_create_params.tools[]"],
-    [reasons.withoutLogprobs, "response.output[].generation_token_ids"],
-    [reasons.tokens, "response.output[].prompt_token_ids"],
-    [reasons.nested, "agent_ref"],
-  ],
 };
 
 const rolloutsOf = (run: Run, record: SourceRecord) => {

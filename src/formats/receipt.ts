@@ -59,10 +59,10 @@ export const openReceipt = () => {
         if (exception !== undefined) setTargets(exception, "exception");
         for (const [key, json] of members) setTargets(json, `group.${key}`);
       }
-      const reasonAt = (path: string, leaf: Value) => {
+      const reasonFor = (leaf: Value) => {
         if (leaf.isNull) return "the value is null";
         if (!rollouts) return unconverted;
-        return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
+        return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
       };
       // Not recursive, because values can be nested more deeply than the stack.
       const countAll = (file: string, root: Value) => {
@@ -79,7 +79,7 @@ export const openReceipt = () => {
           // If the JSON in a string was parsed, counts the values of this JSON, unless the string has a target.
           const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
           if (inner) pending.push({ current: inner, path, around: outcome });
-          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
+          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });
         }
       };
       countAll(file, value);
@@ -105,16 +105,4 @@ const sumCounts = (counts: readonly Pick<ValueCount, "count">[]) => counts.reduc
 const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;
   return path === "" ? key : `${path}.${key}`;
-};
-
-const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string) => {
-  const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
-  let best = { reason: "rollcall's format has no field for it", length: 0 };
-  for (const [reason, paths] of leftOutReasons) {
-    for (const prefix of paths.split(" ")) {
-      const isIncluded = tail.startsWith(prefix) && ["", ".", "["].includes(tail.charAt(prefix.length));
-      if (isIncluded && prefix.length > best.length) best = { reason, length: prefix.length };
-    }
-  }
-  return best.reason;
 };

@@ -1,6 +1,6 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
-import { type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
@@ -23,12 +23,6 @@ export const tau2: Format = {
       value.get("tasks")?.isList === true &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    [reasons.ofRun, "tasks timestamp simulation_index format_version"],
-    ["only its reward and metrics are converted", "reward_info"],
-    [reasons.nested, "review info"],
-  ],
-  rolloutList: "simulations[]",
 };
 
 const isSimulation = (value: Value) =>

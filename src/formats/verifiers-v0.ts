@@ -1,5 +1,5 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
-import { type Format, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Format, type Run, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -16,11 +16,6 @@ export const verifiersV0: Format = {
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  leftOutReasons: [
-    [reasons.onlyFunctions, "tool_defs[]"],
-    [reasons.nested, "info"],
-    [reasons.onlyNumbers, "metrics"],
-  ],
 };
 
 const rolloutOf = (run: Run, record: SourceRecord) => {

@@ -1,11 +1,9 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
-import { type Converter, type Format, type Rollout, type Run, reasons, type SourceRecord } from "./format.ts";
+import { type Converter, type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
-
-const earlierErrorsReason = "errors of repeated attempts are left out";
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",
@@ -24,18 +22,6 @@ export const verifiersV1: Format = {
     value.get("traces")?.isList === true &&
     value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
-  leftOutReasons: [
-    [
-      "logprobs contain the sampled tokens, and messages contain the other tokens",
-      "traces[].nodes[].token_ids traces[].nodes[].mask",
-    ],
-    ["the order of the messages expresses it", "traces[].nodes[].parent"],
-    ["sampled nodes become choices, and other nodes become messages", "traces[].nodes[].sampled"],
-    ["the task of the episode repeats it", "traces[].task"],
-    [earlierErrorsReason, "traces[].errors errors"],
-    [reasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
-    ["scoring did not run", "traces[].rewards"],
-  ],
 };
 
 const openEpisodes = (run: Run): Converter => {
@@ -108,7 +94,7 @@ const isFailed = (holder: Value) => {
 /** Returns the last error, because earlier errors belong to earlier attempts. */
 const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
-  for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
+  for (const error of errors.slice(0, -1)) run.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
