@@ -50,9 +50,6 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
   if (known) return notJson(known.kind, known.advice);
-  // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
-  if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
-  if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (a === 0) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
