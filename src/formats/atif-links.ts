@@ -30,7 +30,7 @@ export const listSubagents = (document: Value): readonly Reference[] => {
   return results
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
-      return references?.isObject === true ? [references] : (references?.items() ?? []);
+      return references?.isObject ? [references] : (references?.items() ?? []);
     })
     .map((reference) => ({ path: reference.textAt("trajectory_path"), ids: idsOf(reference) }))
     .filter(({ path, ids }) => !embedded.has(ids[0]) && (path !== undefined || ids.length > 0));

@@ -1,7 +1,7 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
 import * as atifLinks from "./atif-links.ts";
-import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { type Json, listUnlessEmpty, literal } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
@@ -13,8 +13,7 @@ export const atif: Format = {
   keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
-  recognizes: ({ value }) =>
-    value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
+  recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,
   open: (run) => {
     const links = atifLinks.openLinks(run);
     return {
@@ -100,7 +99,7 @@ const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefi
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {
-      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
+      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
       if (isCopied) run.leaveOut(step, "a continuation repeats it");
       return !isCopied;
     });
@@ -166,7 +165,7 @@ const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
   };
-  const isUnsampled = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
+  const isUnsampled = step.get("is_copied_context")?.isTrue || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isUnsampled || !isSameModel) return [turn];
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };

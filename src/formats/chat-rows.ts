@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import type { Path } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns } from "../input/index.ts";
-import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
 import { type Json, literal } from "./output-json.ts";
@@ -22,7 +22,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly isDataset: boolean;
   /** This key is not metadata. */
   answerKey?(row: Value): string | undefined;
-  recognizes(row: Value): boolean;
+  recognizes(row: Value): boolean | undefined;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: Run, row: Value): readonly Json[];
@@ -91,7 +91,7 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
-const canBeTurns = (value: Value | undefined) => value?.isText === true || value?.isList === true;
+const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
@@ -109,7 +109,7 @@ export const messageRows = (path: Path): Format => {
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
     const messages = chat.unwrapJson(value);
-    if (messages?.isList === true) return messages;
+    if (messages?.isList) return messages;
     const fault = value === undefined ? "is missing" : "is not a list of messages";
     throw (value ?? row).error(`\`${name}\` ${fault}`);
   };
@@ -147,7 +147,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (chat.unwrapJson(row.get("completions"))?.isList === true ||
+    (chat.unwrapJson(row.get("completions"))?.isList ||
       (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
@@ -193,12 +193,19 @@ const convertCompletions = (run: Run, row: Value) => {
   });
 };
 
-const roles: ReadonlyMap<string, string> = new Map([
-  ["system", "system"],
-  ...["human", "user"].map((from) => [from, "user"] as const),
-  ...["gpt", "assistant", "function_call"].map((from) => [from, "assistant"] as const),
-  ...["tool", "observation", "function_response"].map((from) => [from, "tool"] as const),
-]);
+const roles = new Map(
+  Object.entries({
+    system: "system",
+    human: "user",
+    user: "user",
+    gpt: "assistant",
+    assistant: "assistant",
+    function_call: "assistant",
+    tool: "tool",
+    observation: "tool",
+    function_response: "tool",
+  }),
+);
 
 export const shareGpt = chatRows({
   name: "sharegpt",
@@ -255,7 +262,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     sampled: answer,
     isDataset: false,
     isLossy: true,
-    recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
+    recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
@@ -276,7 +283,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "reward",
-  recognizes: (row) => row.get("reward")?.canBeMetric === true && !row.has("score"),
+  recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
 });
 
 /** Files of verl's `rollout_data_dir`, one for each step. */
@@ -286,7 +293,7 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "score",
-  recognizes: (row) => row.get("score")?.canBeMetric === true && row.hasAny("step", "gts"),
+  recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
 });
 
 /** Files of SkyRL's `dumped_evals`, one for each source of data. */
@@ -325,7 +332,7 @@ export const nemoRl = chatRows({
   isLossy: true,
   recognizes: (row) =>
     canBeTurns(row.get("content")) &&
-    row.get("rewards")?.canBeMetric === true &&
+    row.get("rewards")?.canBeMetric &&
     row.hasAny("input_lengths", "generation_logprobs"),
   readPrompt: (row) => {
     const content = row.require("content");

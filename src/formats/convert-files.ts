@@ -99,7 +99,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        fileSet: run.options.groupBy !== undefined && format.takesGroupKey === true ? 0 : file.fileSet,
+        fileSet: run.options.groupBy !== undefined && format.takesGroupKey ? 0 : file.fileSet,
         group: group.position,
         isUnknown: possible.has(group),
         file,
@@ -132,7 +132,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
       // Files of one record in the same folder share groups, like the lines of a file.
-      if (raw.isDocument === true) {
+      if (raw.isDocument) {
         const folder = dirname(at.file.name);
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
         folderFileSets.set(folder, at.file.fileSet);

@@ -54,7 +54,6 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 
 export interface Run {
   readonly options: FormatOptions;
-  readonly files: readonly string[];
   /** Reads a document next to the record's file or in its archive; undefined for a missing document. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
@@ -105,6 +104,6 @@ export type Format = Readonly<{
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;
-  recognizes(first: SourceRecord): boolean;
+  recognizes(first: SourceRecord): boolean | undefined;
   open(run: Run): Converter;
 }>;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
-import { type Format, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -22,8 +22,8 @@ export const harbor: Format = {
   partFolders: ["agent", "steps"],
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
-    value.get("trial_name")?.isText === true &&
-    value.get("task_name")?.isText === true &&
+    value.get("trial_name")?.isText &&
+    value.get("task_name")?.isText &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
 };

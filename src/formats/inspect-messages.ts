@@ -52,8 +52,8 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
 
 const finishOf = (stop: Value | undefined) => {
   const text = stop?.text ?? "";
-  if (["stop", "tool_calls", "content_filter"].includes(text)) return stop;
-  return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
+  if (/^(?:stop|tool_calls|content_filter)$/.test(text)) return stop;
+  return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
 };
 
 /** Adds the members that the interface requires. */
@@ -105,7 +105,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const parts = items.filter((part) => !isReasoning(part));
   // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
-    const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
+    const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
     return thought ? [{ part, thought, content: follow(thought) }] : [];
   });
   const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");

@@ -1,6 +1,6 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
-import { type Format, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member } from "./output-json.ts";
 import * as rollouts from "./rollout.ts";
@@ -19,8 +19,8 @@ export const inspect: Format = {
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
-      ? value.get("eval", "task")?.isText === true && value.get("samples")?.isList === true
-      : value.has("id") && value.get("epoch")?.isNumber === true,
+      ? value.get("eval", "task")?.isText && value.get("samples")?.isList
+      : value.has("id") && value.get("epoch")?.isNumber,
   open: (run) => ({
     convert: (record) => rolloutsOf(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
@@ -93,7 +93,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
-    if (value?.isObject === true) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
+    if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
     return value === undefined ? [] : [[`scores.${name}`, metricOf(value)]];
   });
 };

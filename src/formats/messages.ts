@@ -94,10 +94,10 @@ export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Val
 export const toToolCall = (call: Value, newId?: Json): Json => {
   const unwrapped = unwrapJson(call);
   const fn = unwrapped.get("function");
-  const isNested = fn?.isObject === true;
+  const isNested = fn?.isObject;
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
   const args = (isNested ? fn : unwrapped).get("arguments");
-  const isComplete = unwrapped === call && isNested && unwrapped.has("type") && args?.isText === true;
+  const isComplete = unwrapped === call && isNested && unwrapped.has("type") && args?.isText;
   if (isComplete || name === undefined) return call;
   return {
     id: newId ?? unwrapped.get("id"),

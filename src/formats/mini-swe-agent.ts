@@ -1,5 +1,5 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
-import { type Format, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
@@ -18,7 +18,7 @@ export const miniSweAgent: Format = {
   filePattern: /\.traj\.json$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
-    value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
+    value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") && value.get("messages")?.isList,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
 };
 
@@ -74,10 +74,10 @@ const turnsOf = (run: Run, message: Value) => {
 
 const sampledTurn = (run: Run, message: Value) => {
   const answer = message.get("extra", "response");
-  if (answer?.get("output")?.isList === true) return convertOutput(run, answer);
+  if (answer?.get("output")?.isList) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
-  if (sampled?.get("message")?.isObject === true && finish) return [sampled];
+  if (sampled?.get("message")?.isObject && finish) return [sampled];
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 

@@ -1,6 +1,6 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Format, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -18,7 +18,7 @@ export const nemoGym: Format = {
   hasGroupsAcrossFiles: true,
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
-    (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
+    (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||
     (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
@@ -74,6 +74,6 @@ const groupOf = ({ value, file }: SourceRecord) => {
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
 
 const buildFailure = (row: Value) => {
-  const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText === true);
+  const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText);
   return buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
 };

@@ -78,7 +78,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   return {
     files: files.map(({ name }) => name),
     canRegroup: format.takesGroupKey === true && files.length > 1,
-    isBroken: (line) => groups[line - 1]?.isBroken === true,
+    isBroken: (line) => groups[line - 1]?.isBroken ?? false,
     digestOf: (line, kept) => {
       const rollouts = rolloutsOf(line);
       const trajectories = rollouts.filter(({ length }) => length > 0);

@@ -172,8 +172,8 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
     // A line end has up to two bytes.
-    const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
-    if (value?.isObject === true || (value && isWhole)) {
+    const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
+    if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // Only an object on the first line shows that the text has lines. A text that begins with [ may be a document.
       hasLines ||= count === 0 && !isList;

@@ -63,7 +63,7 @@ const splitTurns = (run: Run, items: Value) => {
 const mergeTurn = (turn: Turn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
-  const texts = content?.isList === true ? textsIn(content.items()) : content ? [content] : [];
+  const texts = content?.isList ? textsIn(content.items()) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return {
     role: message?.get("role") ?? "assistant",
@@ -120,7 +120,7 @@ const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
   if (text) return { type: literal("text", type), text };
-  if (type?.text === "input_image" && image?.isText === true)
+  if (type?.text === "input_image" && image?.isText)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);

@@ -39,17 +39,17 @@ type TrajectoryParts = Readonly<{
 }>;
 
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
-  const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
+  const { reward, histories = [], policy, metrics = [], metadata = [], identity = "" } = parts;
   const trajectory = {
-    messages_and_choices: turns,
-    tools,
+    messages_and_choices: parts.turns,
+    tools: parts.tools,
     additional_histories: listUnlessEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
     metrics: mapUnlessEmpty(metrics),
     metadata: mapUnlessEmpty(metadata),
-    start_time: startTime,
+    start_time: parts.startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
@@ -88,22 +88,17 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? parseReward(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
-    const found = value ? "no number" : "nothing";
     const option = value && suggestReward([[path, value]]);
-    const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
-    throw (value ?? record).error(`--reward-from finds ${found} at ${path} (${fix})`);
+    const fix = option ? `pass ${option}` : describeNumbers(record, rewardFrom);
+    throw (value ?? record).error(`--reward-from finds ${value ? "no number" : "nothing"} at ${path} (${fix})`);
   }
   if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
-    for (const name of names) {
-      const json = rewards.get(name);
-      if (json === undefined) continue;
-      return { reward: rawLiteral(json, []), identity: `reward ${json}` };
-    }
-    const noId = "the record has no id for --rewards (add an id to the record)";
+    const json = names.map((name) => rewards.get(name)).find((reward) => reward !== undefined);
+    if (json !== undefined) return { reward: rawLiteral(json, []), identity: `reward ${json}` };
+    if (names.length === 0) throw record.error("the record has no id for --rewards (add an id to the record)");
     const fix = "add the reward of this record to the file of --rewards";
-    const noReward = `--rewards has no reward for ${names.join(" or ")} (${fix})`;
-    throw record.error(names.length > 0 ? noReward : noId);
+    throw record.error(`--rewards has no reward for ${names.join(" or ")} (${fix})`);
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
@@ -133,7 +128,7 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const fix = option === undefined ? "" : ` (pass ${option})`;
+  const fix = option ? ` (pass ${option})` : "";
   throw value.error(`${key} is ${kind}, not a number${fix}`);
 };
 

@@ -1,6 +1,6 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { dirname, join } from "node:path";
-import { type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
@@ -20,15 +20,13 @@ export const tau2: Format = {
   recognizes: ({ value }) =>
     isSimulation(value) ||
     (value.has("info", "agent_info") &&
-      value.get("tasks")?.isList === true &&
-      (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
+      value.get("tasks")?.isList &&
+      (value.get("simulations") ?? value.get("simulation_index"))?.isList),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
 };
 
 const isSimulation = (value: Value) =>
-  value.has("task_id") &&
-  value.has("termination_reason") &&
-  (value.get("messages") ?? value.get("ticks"))?.isList === true;
+  value.has("task_id") && value.has("termination_reason") && (value.get("messages") ?? value.get("ticks"))?.isList;
 
 /** The results of a run. The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
@@ -36,8 +34,7 @@ type Results = Readonly<{ file: string; value: Value | undefined }>;
 const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;
   const simulations = value.get("simulations");
-  if (simulations?.isList === true)
-    return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
+  if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
   if (value.has("info") && value.has("tasks")) return [];
   const results = run.readDocument(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
@@ -51,15 +48,13 @@ const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
     const info = simulation.get("reward_info");
     if (!info) {
-      const message = "the simulation has no reward_info";
-      return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
+      const type = simulation.get("termination_reason") ?? "unscored";
+      return { exception: buildException("the simulation has no reward_info", type) };
     }
-    const ids = [simulation.get("id")];
-    const reward = findReward(run, { record: simulation, ids, readOwn: () => info.get("reward") });
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
-      reward,
+      reward: findReward(run, { record: simulation, ids: [simulation.get("id")], readOwn: () => info.get("reward") }),
       turns: turnsOf(run, simulation),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: metadataOf(simulation, results),
@@ -118,8 +113,8 @@ const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
     return providerChoice;
   }
   const finish = raw?.get("choices", 0, "finish_reason");
-  return choice(turn, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
+  return choice(turn, finish?.isText ? finish : deriveFinish(run, calls !== undefined));
 };
 
 const isChoice = (value: Value | undefined) =>
-  value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject === true;
+  value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject;

@@ -2,7 +2,7 @@
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { endOfString, openBrace, openBracket, quote, type Span, sliceText } from "../json/walk.ts";
+import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
@@ -58,12 +58,12 @@ export class Value {
   }
 
   /** Unique among the values of a record and of the documents next to it. */
-  get id(): number {
+  get id() {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
   /** The record, the document, or the JSON in a string. `span` is a range of these bytes. */
-  get bytes(): Buffer {
+  get bytes() {
     return this.#in.table.bytes;
   }
 
@@ -72,25 +72,25 @@ export class Value {
     return holder ? holder.document : document;
   }
 
-  get span(): Span {
+  get span() {
     return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
-  get raw(): string {
+  get raw() {
     return sliceText(this.bytes, this.span);
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data(): unknown {
+  get data() {
     return this.text ?? JSON.parse(this.raw);
   }
 
-  get text(): string | undefined {
+  get text() {
     if (!this.isText) return undefined;
     return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
-  get number(): number | undefined {
+  get number() {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
@@ -103,36 +103,36 @@ export class Value {
   }
 
   isNullAt(key: string): boolean {
-    return this.#member(key)?.isNull === true;
+    return this.#member(key)?.isNull ?? false;
   }
 
-  get isList(): boolean {
+  get isList() {
     return this.#first === openBracket;
   }
-  get isObject(): boolean {
+  get isObject() {
     return this.#first === openBrace;
   }
-  get isNull(): boolean {
+  get isNull() {
     return this.#first === nullByte;
   }
-  get isText(): boolean {
+  get isText() {
     return this.#first === quote;
   }
-  get isTrue(): boolean {
+  get isTrue() {
     return this.#first === trueByte;
   }
-  get isNumber(): boolean {
+  get isNumber() {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
-  get canBeMetric(): boolean {
+  get canBeMetric() {
     return this.isScalar && !this.isText;
   }
   /** True if the value can be metadata. */
-  get isFlat(): boolean {
+  get isFlat() {
     return !this.isList && !this.isObject;
   }
-  get isScalar(): boolean {
+  get isScalar() {
     return this.isFlat && !this.isNull;
   }
 

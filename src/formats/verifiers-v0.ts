@@ -1,5 +1,5 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
-import { type Format, type Run, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -41,7 +41,7 @@ const rolloutOf = (run: Run, record: SourceRecord) => {
 
 const turnsOf = (run: Run, row: Value) => {
   const truncated = row.get("is_truncated");
-  const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
+  const lastFinish = truncated?.isTrue ? literal("length", truncated) : undefined;
   return [
     ...toTurns(run, row.require("prompt"), { name: "prompt" }),
     ...toTurns(run, row.require("completion"), { name: "completion", isSampled: true, lastFinish }),
@@ -59,7 +59,7 @@ const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward",
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
 const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
-  if (metrics?.isObject === true) return metrics.metricMembers();
+  if (metrics?.isObject) return metrics.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 

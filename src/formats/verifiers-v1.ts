@@ -1,5 +1,5 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
-import { type Converter, type Format, type Rollout, type Run, type SourceRecord } from "./format.ts";
+import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
@@ -17,10 +17,7 @@ export const verifiersV1: Format = {
   filePattern: /(?:^|[./])traces\.jsonl$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
-    value.has("id") &&
-    value.get("task")?.isObject === true &&
-    value.get("traces")?.isList === true &&
-    value.hasAny("errors", "ok"),
+    value.has("id") && value.get("task")?.isObject && value.get("traces")?.isList && value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
 };
 
@@ -108,13 +105,15 @@ const rewardIn = (trace: Value) => {
     if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
     return { score, weight, value };
   });
-  const [only] = scored;
-  if (!only) return undefined;
+  const [first, ...more] = scored;
+  if (!first) return undefined;
   const sources = scored.flatMap(({ score, weight }) => [score, weight]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
-  const sum = scored.reduce((total, { value }) => total + value, 0);
-  return literal(sum, ...sources);
+  if (more.length === 0 && (first.weight?.number ?? 1) === 1) return rawLiteral(first.score.raw, sources);
+  return literal(
+    scored.reduce((sum, { value }) => sum + value, 0),
+    ...sources,
+  );
 };
 
 const metricsOf = (trace: Value) => [
@@ -183,5 +182,5 @@ const sampledLogprobs = (run: Run, node: Value) => {
     run.skip(logprobs, "logprobs without token ids");
     return undefined;
   }
-  return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue === true));
+  return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue));
 };

@@ -148,7 +148,7 @@ export const readPieces = (chunks: Chunks) => {
     for (let missing = length; missing > 0; ) {
       if (unread.length === 0) {
         const next = await iterator.next();
-        if (next.done === true) break;
+        if (next.done) break;
         unread = next.value;
       }
       const piece = unread.subarray(0, missing);

@@ -72,7 +72,7 @@ export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): read
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
-    return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
+    return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
 /** Returns a line's file and line number before any conversion. */
