@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
-import { unwrapJson } from "./messages.ts";
+import { unwrap } from "./messages.ts";
 import { type Json, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
@@ -164,7 +164,7 @@ const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: 
   if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
   const reportIfEqual = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.reportRepeated(value, to);
+    if (value && isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
   };
   for (const key of ["metadata", "metrics", "logs"]) reportIfEqual(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])

@@ -2,8 +2,8 @@
 import { dirname, join } from "node:path";
 import * as atifLinks from "./atif-links.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { type Json, listUnlessEmpty, literal } from "./output-json.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
+import { type Json, literal, nonEmpty } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
@@ -119,7 +119,7 @@ const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefi
         );
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...resultsOf(step)]);
-      return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
+      return { turns, tools: toTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
@@ -154,7 +154,7 @@ const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const role = roles[source.text ?? ""];
   if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
-  const calls = listUnlessEmpty(step.items("tool_calls").map(toCall));
+  const calls = nonEmpty(step.items("tool_calls").map(toCall));
   if (!message && calls === undefined) {
     if (role !== "assistant" && step.has("observation")) return [];
     throw step.error("message is missing");

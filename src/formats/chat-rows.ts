@@ -87,7 +87,7 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = isDataset ? chat.toFunctionTools(chat.unwrapJson(row.get("tools"))) : undefined;
+  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
@@ -108,7 +108,7 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
-    const messages = chat.unwrapJson(value);
+    const messages = chat.unwrap(value);
     if (messages?.isList) return messages;
     const fault = value === undefined ? "is missing" : "is not a list of messages";
     throw (value ?? row).error(`\`${name}\` ${fault}`);
@@ -120,7 +120,7 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) => chat.haveTexts(chat.unwrapJson(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
+    recognizes: (row) => chat.haveTexts(chat.unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
@@ -147,7 +147,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (chat.unwrapJson(row.get("completions"))?.isList ||
+    (chat.unwrap(row.get("completions"))?.isList ||
       (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
@@ -171,7 +171,7 @@ const convertCompletions = (run: Run, row: Value) => {
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const rewards = chat.unwrapJson(row.get("rewards"));
+  const rewards = chat.unwrap(row.get("rewards"));
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
@@ -215,7 +215,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => chat.haveTexts(chat.unwrapJson(row.get("conversations")), "from"),
+  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();

@@ -13,7 +13,7 @@ import { bomLength } from "../json/walk.ts";
 import type { ConversionRun } from "./convert.ts";
 import type { Format, Rollout, Run } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
-import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
+import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toRecord } from "./origin.ts";
 import { Value } from "./value.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
@@ -59,13 +59,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     let { wrong } = raw;
     if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
-    const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
+    const rollouts = value && convertRecord(converter, toRecord(value, raw, at));
     const groupKeys = rollouts?.map(({ group }) => group) ?? [];
     if (!value && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
-    if (lenient) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
+    if (lenient) receipt?.addRecord(format, toRecord(lenient, raw, at));
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition) => {

@@ -31,7 +31,7 @@ export interface SourceRecord {
 
 /** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
 export type Rollout = Readonly<{
-  /** Key of the group, unique in the file or, if `hasGroupsAcrossFiles`, in the run. Default: the record's group. */
+  /** Key of the group, unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
   group?: string | undefined;
   /** Default: the record. */
   part?: Value | undefined;
@@ -96,7 +96,7 @@ export type Format = Readonly<{
   filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */
   partFolders?: readonly string[];
-  hasGroupsAcrossFiles?: boolean;
+  groupsSpanFiles?: boolean;
   takesGroupKey?: boolean;
   /** Matches names of files that are read last. */
   lastFilePattern?: RegExp;

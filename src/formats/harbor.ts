@@ -20,7 +20,7 @@ export const harbor: Format = {
   records: { text: "document" },
   filePattern: /(?:^|\/)result\.json$/,
   partFolders: ["agent", "steps"],
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
     value.get("trial_name")?.isText &&
     value.get("task_name")?.isText &&

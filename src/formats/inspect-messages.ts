@@ -1,7 +1,7 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { Run } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { type Json, listUnlessEmpty, literal, rawLiteral, unindentJson } from "./output-json.ts";
+import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 /** @throws ConversionError */
@@ -80,7 +80,7 @@ const toMessage = (run: Run, message: Value, attachments: Attachments) => {
     ["content", error ? resolved(error) : content],
     ["reasoning", undefined],
     ["reasoning_content", reasoning],
-    ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
   ]);
 };
 
@@ -115,7 +115,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
   if (text === undefined || type === undefined)
-    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
+    return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
@@ -182,5 +182,5 @@ const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: Reado
       tools.set(name.text, { type: "function", function: { name, description, parameters } });
     }
   }
-  return listUnlessEmpty([...tools.values()]);
+  return nonEmpty([...tools.values()]);
 };

@@ -1,7 +1,7 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import { pluralize } from "../sentences.ts";
 import type { Run } from "./format.ts";
-import { type Json, listUnlessEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 /** The index is 0, because no other choice of the response is recorded. */
@@ -37,7 +37,7 @@ export const haveTexts = (list: Value | undefined, key: string): boolean => {
 /** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
 export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly Json[] => {
   const { name, isSampled = false, lastFinish } = options;
-  const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
+  const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
@@ -68,7 +68,7 @@ export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly 
 };
 
 const listCallIds = (caller: Value | undefined) =>
-  caller?.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []) ?? [];
+  caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 
@@ -88,11 +88,11 @@ export const toToolCalls = (message: Value): Json | undefined => {
   return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
 };
 
-export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
+export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
 export const toToolCall = (call: Value, newId?: Json): Json => {
-  const unwrapped = unwrapJson(call);
+  const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
   const isNested = fn?.isObject;
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
@@ -119,10 +119,10 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toFunctionTools = (tools: Value | undefined): Json | undefined =>
-  listUnlessEmpty((tools?.items() ?? []).flatMap((tool) => toFunctionTool(tool) ?? []));
+export const toTools = (tools: Value | undefined): Json | undefined =>
+  nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool) ?? []));
 
-const toFunctionTool = (tool: Value) => {
+const toTool = (tool: Value) => {
   const type = tool.get("type");
   if (type && type.text !== "function") return undefined;
   const fn = tool.get("function");

@@ -16,7 +16,7 @@ export const miniSweAgent: Format = {
   },
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") && value.get("messages")?.isList,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),

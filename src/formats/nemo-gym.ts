@@ -1,7 +1,7 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { toFunctionTools } from "./messages.ts";
+import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
@@ -15,7 +15,7 @@ export const nemoGym: Format = {
   title: "rollouts of NeMo Gym",
   keys: { group: "_ng_task_index, else the prompt", reward: "reward", sampled: "response.output" },
   records: { text: "lines" },
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
     (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||
@@ -51,7 +51,7 @@ const trajectoryOf = (run: Run, row: Value) => {
   return buildTrajectory({
     reward,
     turns: [...before, ...convertInput(run, params.require("input")), ...convertOutput(run, response)],
-    tools: toFunctionTools(params.get("tools")) ?? toFunctionTools(response.get("tools")),
+    tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
     metrics,
     metadata: [
       ...row.flatMembers().filter(([key]) => !taken.has(key)),

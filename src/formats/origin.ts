@@ -24,7 +24,7 @@ export const openFiles = async (
     try {
       const records = await input.openRecords(source, kinds, maxUnpackedBytes);
       const position = files.length;
-      files.push({ name: source.name, records, position, fileSet: format.hasGroupsAcrossFiles ? 0 : position });
+      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
@@ -40,10 +40,10 @@ export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPos
   const { bytes, texts } =
     raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
   const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
-  return value && toSourceRecord(value, raw, at);
+  return value && toRecord(value, raw, at);
 };
 
-export const toSourceRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
+export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
   value,
   file: at.file.name,
   position: at.record,

@@ -37,7 +37,7 @@ export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const mapUnlessEmpty = (members: Iterable<Member>): Json | undefined => {
+export const nonEmptyMap = (members: Iterable<Member>): Json | undefined => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
@@ -46,8 +46,7 @@ export const mapUnlessEmpty = (members: Iterable<Member>): Json | undefined => {
 export const replaceMembers = (value: Value, replacements: PlainObject): Json =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
-export const listUnlessEmpty = (values: readonly Json[]): Json | undefined =>
-  values.length === 0 ? undefined : values;
+export const nonEmpty = (values: readonly Json[]): Json | undefined => (values.length === 0 ? undefined : values);
 
 const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 

@@ -40,10 +40,6 @@ export const openReceipt = () => {
     if (!existing) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
-  const listCounts = (list: Outcome["list"]) =>
-    [...counts.values()].filter((count) => count.list === list).sort((a, b) => b.count - a.count);
-  const listTargets = (list: Outcome["list"]) =>
-    listCounts(list).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
 
   return {
     leaveOut,
@@ -91,10 +87,13 @@ export const openReceipt = () => {
       outcomes.clear();
     },
     data() {
-      const [changed, carried, left] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
-      const left_out = left.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
-      const placed = sumCounts(changed) + sumCounts(carried);
-      const leaves = { read: placed + sumCounts(left_out), placed, left_out: sumCounts(left_out) };
+      const all = [...counts.values()].sort((a, b) => b.count - a.count);
+      const listTargets = (wanted: Outcome["list"]) =>
+        all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));
+      const left_out = listTargets("left_out").map(({ to: reason, count, ...at }) => ({ ...at, reason, count }));
+      const [read, left] = [sumCounts(all), sumCounts(left_out)];
+      const leaves = { read, placed: read - left, left_out: left };
+      const [changed, carried] = [listTargets("changed"), listTargets("carried")];
       return { format: [...formats].join(", "), leaves, left_out, changed, carried };
     },
   };

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
 import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { type Json, listUnlessEmpty, literal, toText } from "./output-json.ts";
+import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -70,7 +70,7 @@ const mergeTurn = (turn: Turn) => {
     content: joinTexts(texts) ?? null,
     refusal: joinTexts(refusals),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: listUnlessEmpty(callsIn(turn).map(callOf)),
+    tool_calls: nonEmpty(callsIn(turn).map(callOf)),
   };
 };
 

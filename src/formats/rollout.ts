@@ -6,8 +6,8 @@ import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { Rollout, Run } from "./format.ts";
-import { unwrapJson } from "./messages.ts";
-import { type Json, listUnlessEmpty, literal, type Member, mapUnlessEmpty, rawLiteral } from "./output-json.ts";
+import { unwrap } from "./messages.ts";
+import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** A ConversionError breaks only this part. */
@@ -43,12 +43,12 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   const trajectory = {
     messages_and_choices: parts.turns,
     tools: parts.tools,
-    additional_histories: listUnlessEmpty(histories),
+    additional_histories: nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: mapUnlessEmpty(metrics),
-    metadata: mapUnlessEmpty(metadata),
+    metrics: nonEmptyMap(metrics),
+    metadata: nonEmptyMap(metadata),
     start_time: parts.startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
@@ -71,7 +71,7 @@ type RewardQuery = Readonly<{
 /** Also reads in strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
-  const holder = unwrapJson(record);
+  const holder = unwrap(record);
   for (let { length } = path; length > 0; length--) {
     const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
     const value = child && readPath(child, path.slice(length));
@@ -162,7 +162,7 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
   for (let depth = 0; depth < maxSearchDepth; depth++) {
     for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
-      const value = unwrapJson(given);
+      const value = unwrap(given);
       const items = value.items().map((item) => ["0", item] as const);
       const children = items.length === 1 ? items : value.members();
       return children.map(([key, one]) => [`${path}.${key}`, one] as const);

@@ -16,7 +16,7 @@ export const tau2: Format = {
   },
   records: { text: "document" },
   filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
     (value.has("info", "agent_info") &&

@@ -1,6 +1,6 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
+import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
@@ -50,7 +50,7 @@ const turnsOf = (run: Run, row: Value) => {
 
 const toolsOf = (row: Value) => {
   const info = row.get("info");
-  return toFunctionTools(unwrapJson(row.get("tool_defs") ?? unwrapJson(info)?.get("oai_tools")));
+  return toTools(unwrap(row.get("tool_defs") ?? unwrap(info)?.get("oai_tools")));
 };
 
 /** Keys of a row that are not metrics, and are metadata only if they are null. */

@@ -1,6 +1,6 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
@@ -15,7 +15,7 @@ export const verifiersV1: Format = {
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
     value.has("id") && value.get("task")?.isObject && value.get("traces")?.isList && value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
@@ -56,7 +56,7 @@ const trajectoryOf = (run: Run, trace: Value, episode: Value): Rollout => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
-  const tools = toFunctionTools(trace.get("tools"));
+  const tools = toTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
   return buildTrajectory({
     reward,

@@ -10,7 +10,7 @@ import { isObject } from "../json/walk.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { Records } from "./records.ts";
-import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
+import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
@@ -45,8 +45,7 @@ export const openRows = async (
   }
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
-  const location = { line: 1, start: 0, isComposed: true } as const;
-  const toDefectRecord = (wrong: string) => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
+  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
   let damage = fileDefect ? { defect: fileDefect, unreadableFrom: 0 } : undefined;
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns the defect; undefined if the rows are loaded. */
@@ -66,7 +65,7 @@ export const openRows = async (
     const values = loaded?.rows[row - loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
-      ...{ ...location, label: labelOf(row), columns },
+      ...{ line: 1, start: 0, isComposed: true as const, label: labelOf(row), columns },
       get bytes() {
         return Buffer.from(valueToJson(columns) ?? "null");
       },

@@ -6,7 +6,7 @@ import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
 import type { Bytes, Position, Source } from "./source.ts";
-import { documentTooLong, maxDocumentBytes, readHead, readRange } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
 
 export type RecordKinds = Readonly<{
   text?: "lines" | "document";
@@ -102,13 +102,9 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string) => {
-  return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
-};
-
 const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position) => {
   const length = end - start;
-  if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
+  if (length > maxDocumentBytes) return unreadableRecord(text, documentTooLong, { start, line });
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
@@ -169,7 +165,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
       const wrong = "the list of records is cut off, or an element is missing (write the whole list)";
-      yield [unreadableRecord(text, position, wrong)];
+      yield [unreadableRecord(text, wrong, position)];
     }
   }
 }
@@ -179,6 +175,6 @@ async function* readAfterList(text: RecordText, { start, line }: Position): Batc
   const next = await findList(text.within, rest);
   if (next) return yield* cutElements(text, next);
   for await (const batch of cutLines(text, rest)) {
-    for (const record of batch) return yield [unreadableRecord(text, record, "other data follows the list of records")];
+    for (const record of batch) return yield [unreadableRecord(text, "other data follows the list of records", record)];
   }
 }

@@ -6,6 +6,7 @@ import { createProblem, type ProblemLocation } from "../check/rules/problems.ts"
 import { getErrorCode } from "../files.ts";
 import { inputUnreadable } from "./failures.ts";
 import { tryStat } from "./names.ts";
+import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
@@ -166,3 +167,9 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;
+
+export const unreadableRecord = (
+  text: Pick<RawRecord, "label" | "within" | "member" | "isComposed">,
+  wrong: string,
+  { start, line }: Position = { start: 0, line: 1 },
+): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), wrong });

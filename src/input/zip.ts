@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { Records } from "./records.ts";
-import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
+import { type Bytes, documentTooLong, maxDocumentBytes, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
@@ -19,7 +19,7 @@ export const openMembers = async (
 ): Promise<Records> => {
   const members = await listMembers(bytes);
   if (typeof members === "string") {
-    const defect = { label: file, line: 1, start: 0, bytes: Buffer.alloc(0), wrong: members };
+    const defect = unreadableRecord({ label: file }, members);
     return {
       batches: async function* () {
         yield [defect];
@@ -33,10 +33,11 @@ export const openMembers = async (
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
   const toRecord = ([name, member]: readonly [string, Member]) => {
-    const location = { label: `${file}!${name}`, member: name, line: 1, start: 0 };
     const content = readContent(bytes, member);
-    if (typeof content !== "string") return { ...location, bytes: content };
-    return { ...location, bytes: Buffer.alloc(0), wrong: content };
+    const text = { label: `${file}!${name}`, member: name };
+    return typeof content === "string"
+      ? unreadableRecord(text, content)
+      : { ...text, bytes: content, line: 1, start: 0 };
   };
   return {
     async *batches() {
