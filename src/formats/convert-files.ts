@@ -163,6 +163,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run
   return {
     options,
     note,
+    files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {
       if (member === undefined) return documents.documentAt(file, path);
       const records = files.find(({ name }) => name === file)?.records;

@@ -54,6 +54,7 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 
 export interface Run {
   readonly options: FormatOptions;
+  readonly files: readonly string[];
   /** Reads a document next to the record's file or in its archive; undefined for a missing document. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;

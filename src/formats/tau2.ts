@@ -1,5 +1,5 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member } from "./output-json.ts";
@@ -35,10 +35,22 @@ const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
-  if (value.has("info") && value.has("tasks")) return [];
+  if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
+};
+
+/** Returns errors for the listed simulations without a file, because their groups are incomplete. */
+const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[] => {
+  const folder = join(dirname(file), "simulations");
+  const present = run.files.filter((name) => dirname(join(name)) === folder);
+  const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
+  const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
+  const wrong =
+    "the simulation has no file in simulations/ (pass the folder that contains results.json and simulations/)";
+  const results = { file: join(file), value };
+  return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
 const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
