@@ -105,7 +105,7 @@ const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 /** The failure for a reply without the file. @param said the server's message */
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;
-  const { status, retryAfterMs } = reply;
+  const { status } = reply;
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   const suffix = said ? `: ${said}` : "";
   if (status === 401 || status === 403) {
@@ -119,10 +119,7 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
   }
   const answer = `the server of ${name} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
-    const hint =
-      retryAfterMs === undefined
-        ? "try again later, or allow longer retries with --max-wait"
-        : `try again in ${Math.round(retryAfterMs / 1000)} s, as the server asks, or increase --max-wait`;
+    const hint = "try again later, or allow longer retries with --max-wait";
     const message = `${answer}${suffix}`;
     return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
