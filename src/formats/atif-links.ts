@@ -18,9 +18,9 @@ const idsOf = (value: Value) =>
   });
 
 /** Returns the path of the next part. */
-export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
+export const continuationOf = (document: Value) => document.textAt("continued_trajectory_ref");
 
-export const listEmbedded = (document: Value): readonly Value[] =>
+export const listEmbedded = (document: Value) =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** Omits references to embedded documents. */

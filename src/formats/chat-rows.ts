@@ -93,7 +93,7 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
-const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
+const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
 };

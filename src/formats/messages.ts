@@ -5,19 +5,19 @@ import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./outpu
 import { Value } from "./value.ts";
 
 /** The index is 0, because no other choice of the response is recorded. */
-export const choice = (message: Json, finish: Json, logprobs?: Json): Json => ({
+export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   finish_reason: finish,
   index: 0,
   message,
   logprobs,
 });
 
-export const deriveFinish = (run: Run, callsTools: boolean): Json => {
+export const deriveFinish = (run: Run, callsTools: boolean) => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";
 };
 
-export const textChoice = (run: Run, content: Value, finish?: Json): Json =>
+export const textChoice = (run: Run, content: Value, finish?: Json) =>
   choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
 type TurnOptions = Readonly<{
@@ -29,13 +29,13 @@ type TurnOptions = Readonly<{
 }>;
 
 /** False for an empty list. */
-export const haveTexts = (list: Value | undefined, key: string): boolean => {
+export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
 /** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
-export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly Json[] => {
+export const toTurns = (run: Run, given: Value, options: TurnOptions) => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
@@ -70,10 +70,10 @@ export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly 
 const listCallIds = (caller: Value | undefined) =>
   caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
 
-export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
+export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
 /** Only the message of a choice may have null calls. */
-export const toChatMessage = (message: Value, isSampled: boolean): Json => {
+export const toChatMessage = (message: Value, isSampled: boolean) => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
@@ -81,7 +81,7 @@ export const toChatMessage = (message: Value, isSampled: boolean): Json => {
 };
 
 /** Returns the recorded list if each call is complete; undefined without calls. */
-export const toToolCalls = (message: Value): Json | undefined => {
+export const toToolCalls = (message: Value) => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
   const calls = items.map((call) => toToolCall(call));
@@ -91,7 +91,7 @@ export const toToolCalls = (message: Value): Json | undefined => {
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
-export const toToolCall = (call: Value, newId?: Json): Json => {
+export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
   const isNested = fn?.isObject;
@@ -107,19 +107,19 @@ export const toToolCall = (call: Value, newId?: Json): Json => {
   };
 };
 
-export const buildCall = (id: Json | undefined, name: Json, args: Json): Json => ({
+export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
   id,
   type: "function",
   function: { name, arguments: args },
 });
 
-export const toArguments = (args: Value | undefined): Json => (args === undefined ? "{}" : toText(args));
+export const toArguments = (args: Value | undefined) => (args === undefined ? "{}" : toText(args));
 
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toTools = (tools: Value | undefined): Json | undefined =>
+export const toTools = (tools: Value | undefined) =>
   nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool) ?? []));
 
 const toTool = (tool: Value) => {
@@ -133,7 +133,7 @@ const toTool = (tool: Value) => {
 };
 
 /** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
-export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): Json => {
+export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
   const values = logprobs.items();
   if (values.length !== ids.length)
     throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);

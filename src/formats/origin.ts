@@ -1,7 +1,6 @@
 /** Maps converted lines to records. Converts a record again to locate one of its values. */
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
-import type { ProblemLocation } from "../check/rules/problems.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
@@ -142,14 +141,14 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
 }
 
 /** @param rest the path below the value */
-export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []): ProblemLocation => {
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
   return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
 };
 
-export const locateByte = (raw: input.RawRecord, offset: number): ProblemLocation => {
+export const locateByte = (raw: input.RawRecord, offset: number) => {
   const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };

@@ -25,28 +25,28 @@ type Scalar = string | number | null;
 type OutputMap = Map<string, Json | undefined>;
 export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
 
-export const literal = (data: unknown, ...sources: JsonSources): Json => rawLiteral(JSON.stringify(data), sources);
+export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
 
-export const rawLiteral = (json: string, sources: JsonSources): Json => new JsonLiteral(json, sources);
+export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
 /** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
-export const toText = (value: Value): Json => (value.isText ? value : literal(unindentJson(value.raw), value));
+export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
-export const unindentJson = (json: string): string =>
+export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const nonEmptyMap = (members: Iterable<Member>): Json | undefined => {
+export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
 /** Also adds members; undefined removes a member. */
-export const replaceMembers = (value: Value, replacements: PlainObject): Json =>
+export const replaceMembers = (value: Value, replacements: PlainObject) =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
-export const nonEmpty = (values: readonly Json[]): Json | undefined => (values.length === 0 ? undefined : values);
+export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
 
 const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 
@@ -58,7 +58,7 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-export const sourcesOf = (json: Json): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
+export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
 /** Finds the record's value that became the JSON at a path, and the rest of the path below this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {

@@ -54,12 +54,12 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: Json, type?: Json, traceback?: Json): Json => {
+export const buildException = (message: Json, type?: Json, traceback?: Json) => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
+export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
 
 type RewardQuery = Readonly<{
   record: Value;
@@ -106,7 +106,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
-export const toReward = (run: Run, value: Value): Json | undefined => {
+export const toReward = (run: Run, value: Value) => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
@@ -123,7 +123,7 @@ const parseReward = (run: Run, value: Value) => {
 };
 
 /** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
-export const requireReward = (record: Value, key: string): Value | undefined => {
+export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
@@ -133,7 +133,7 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
 };
 
 /** @param path default: the path of a number with a usual name for rewards */
-export const missingReward = (record: Value, path?: string): ConversionError => {
+export const missingReward = (record: Value, path?: string) => {
   const suggested = path === undefined ? suggestReward(record.members()) : undefined;
   const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);

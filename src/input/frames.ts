@@ -143,7 +143,7 @@ export async function* readElements(
 }
 
 /** Returns the offset after a byte order mark; 0 if there is none. */
-export const findTextStart = (bytes: Bytes): number => json.bomLength(readHead(bytes, json.maxBomLength));
+export const findTextStart = (bytes: Bytes) => json.bomLength(readHead(bytes, json.maxBomLength));
 
 const bytesPerRead = 2 ** 16;
 
@@ -151,7 +151,7 @@ const bytesPerRead = 2 ** 16;
  * Counts UTF-16 units in the line. Continues from the last call for the same line, because a line can have a million
  * elements. @throws ShrunkSourceError
  */
-export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
+export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   const last = source.lastColumn;
   const from = last?.line === line && last.at <= start ? last : { at: findLineStart(source, start), units: 0 };
   const units = from.units + countUnits(source, from.at, start);

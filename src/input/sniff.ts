@@ -121,7 +121,7 @@ const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasR
 };
 
 /** For rows of no known format. @param hasReward true if an option names the reward */
-export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
+export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
   const { options, remark } = columnOptions(findColumns(row), { hasReward });
@@ -174,9 +174,9 @@ const findTextKind = (text: string) => {
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. If all files do so, rollcall loads no other format. */
-export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
+export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
 /** Searches only the first 64 KiB. */
-export const hasRollcallKey = (bytes: Bytes): boolean =>
+export const hasRollcallKey = (bytes: Bytes) =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

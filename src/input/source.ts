@@ -55,7 +55,7 @@ export interface LineOrigin {
   textOf(file: string): Bytes | undefined;
 }
 
-export const closeSources = async (sources: Iterable<Source>): Promise<void> => {
+export const closeSources = async (sources: Iterable<Source>) => {
   for (const { bytes } of sources) await bytes.close();
 };
 
@@ -64,13 +64,12 @@ export const findText = (sources: readonly Source[], file: string): Bytes | unde
   sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
 
-export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
+export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
-export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
-  origin?.files ?? [name];
+export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
 /** Returns a mode that gives other users a right only if every source does. @param otherMode for pipes and URLs */
-export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
+export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
@@ -158,7 +157,7 @@ export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): P
   return readRangeNow(bytes, range);
 };
 
-export const readHead = (bytes: Bytes, length: number): Buffer => {
+export const readHead = (bytes: Bytes, length: number) => {
   const head = Buffer.allocUnsafe(Math.min(length, bytes.size));
   return head.subarray(0, bytes.read(head, 0));
 };

@@ -19,7 +19,7 @@ const maxMemoryBytes = 2 ** 30;
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
-export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
+export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number) =>
   Math.min(maxUnpackedBytes, Math.max(minLimitBytes, maxRatio * compressedBytes));
 
 export type SpoolOptions = Readonly<{
