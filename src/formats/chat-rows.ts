@@ -110,7 +110,7 @@ export const messageRows = (path: Path): Format => {
     const value = readPath(row, path);
     const messages = chat.unwrap(value);
     if (messages?.isList) return messages;
-    const fault = value === undefined ? "is missing" : "is not a list of messages";
+    const fault = value === undefined ? "is missing" : "is not a list";
     throw (value ?? row).error(`\`${name}\` ${fault}`);
   };
   return chatRows({
