@@ -50,7 +50,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
   if (known) return notJson(known.kind, known.advice);
-  if (a === 0) return notJson("binary data");
+  if (binaryHead.test(Buffer.from(head).toString("latin1"))) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
@@ -58,6 +58,9 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
   return kind && notJson(kind);
 };
+
+/** Matches NUL, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+const binaryHead = /^(?:\0|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
 const tsv = "tab-separated text";

@@ -16,6 +16,8 @@ describe("the first bytes of a file", () => {
     ["an xz file", Buffer.from("\xfd7zXZ", "latin1")],
     ["a bzip2 file", "BZh9"],
     ["binary data", Buffer.alloc(512)],
+    ["binary data", "SQLite format 3\0"],
+    ["binary data", Buffer.from("\x89HDF", "latin1")],
     [undefined, '{"messages":[],"reward":1}\n\0\0'],
     ["UTF-32BE", marked(0, 0, 0xfe, 0xff)],
     ["UTF-32LE", marked(0xff, 0xfe, 0, 0)],
