@@ -157,11 +157,12 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 };
 
 const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run => {
-  const { documents, receipt, notes, options } = run;
+  const { documents, receipt, notes, options, usedRewardIds } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
   return {
     options,
+    usedRewardIds,
     note,
     files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {

@@ -2,7 +2,7 @@
 import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
-import { toOptionArgs } from "../sentences.ts";
+import { pluralize, toOptionArgs } from "../sentences.ts";
 import { convertFiles, openDocuments } from "./convert-files.ts";
 import type { FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
@@ -20,6 +20,8 @@ export interface ConvertibleInputs extends OpenedInputs {
 export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
 
 export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
+
+const maxNamedIds = 3;
 
 /** The converted sources come first. */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
@@ -51,6 +53,11 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     for (const group of newGroups) groups.push(group);
     unreadableRecords += unreadable;
   }
+  // Unused rewards are only a note, because the file can have the rewards of several runs.
+  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
+  const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
+  const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
+  if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
   if (first) {
     const close = async () => await closeSources([first, ...otherSources]);
@@ -77,7 +84,7 @@ export type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const state = { problems: new Problems(), notes: new Map<string, number>() };
+  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
   const receipt = options.hasReceipt ? openReceipt() : undefined;
   return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
 };

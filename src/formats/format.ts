@@ -60,6 +60,7 @@ export interface Run {
   note(text: string): void;
   /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
+  readonly usedRewardIds: Set<string>;
   leaveOut(value: Value, reason: string): void;
   /** Tells the receipt that a value identifies or repeats the value at the path `to`. */
   reportRepeated(value: Value | undefined, to: string): void;

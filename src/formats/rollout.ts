@@ -94,8 +94,12 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
   }
   if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
-    const json = names.map((name) => rewards.get(name)).find((reward) => reward !== undefined);
-    if (json !== undefined) return { reward: rawLiteral(json, []), identity: `reward ${json}` };
+    for (const name of names) {
+      const json = rewards.get(name);
+      if (json === undefined) continue;
+      run.usedRewardIds.add(name);
+      return { reward: rawLiteral(json, []), identity: `reward ${json}` };
+    }
     if (names.length === 0) throw record.error("the record has no id for --rewards (add an id to the record)");
     const fix = "add the reward of this record to the file of --rewards";
     throw record.error(`--rewards has no reward for ${names.join(" or ")} (${fix})`);
