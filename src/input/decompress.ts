@@ -25,21 +25,25 @@ const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  const countChunks = async function* () {
+  /** Offset after the last byte that is not NUL. Tapes pad data with NUL. */
+  let contentEnd = 0;
+  const measureContent = async function* () {
     for await (const chunk of compressed) {
+      const last = chunk.findLastIndex((byte) => byte !== 0);
+      if (last >= 0) contentEnd = size + last + 1;
       size += chunk.length;
       yield chunk;
     }
   };
   try {
-    yield* decode(countChunks(), decoder);
+    yield* decode(measureContent(), decoder);
   } catch (thrown) {
     const code = getErrorCode(thrown);
     if (!code.startsWith("Z_")) throw thrown;
     throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
   // Node's decoder ignores data after the last member.
-  if (size > decoder.bytesWritten) throw corruptData("gzip", "more");
+  if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
 /** The magic number of zstd frames with data. Sixteen other numbers begin frames without data. */
@@ -93,7 +97,12 @@ async function* unzstd(compressed: Chunks) {
     else if (isSkippableFrame(magic)) {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, skippedPieceBytes))).length;
-    } else throw corruptData("zstd", "more");
+    } else {
+      for (let bytes = start; bytes.length > 0; bytes = await reader.read(skippedPieceBytes)) {
+        if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
+      }
+      return;
+    }
   }
 }
 

@@ -327,6 +327,7 @@ describe("an input file", () => {
       [file("hidden.gz", Buffer.concat([gzipSync(line), Buffer.from("\0\0more")])), "gzip-corrupt"],
     ];
     for (const [path, rule] of cases) expect([path, ...(await rulesOf(path))]).toEqual([path, "invalid_input", rule]);
+    expect(await rulesOf(file("padded.gz", Buffer.concat([gzipSync(line), Buffer.alloc(512)])))).toEqual([]);
     expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
   });
 

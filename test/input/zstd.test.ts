@@ -21,6 +21,7 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   it.each([
     ["several frames", two],
     ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
+    ["padding", Buffer.concat([two, Buffer.alloc(512)])],
   ])("is decompressed if it has %s", async (_, bytes) => {
     const reading = await read(filesOf(bytes));
     expect(reading.problems.errors).toBe(0);
@@ -36,7 +37,7 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
     ["if it ends in the data of a frame", two.subarray(0, firstFrame.length - 1), "is truncated"],
     ["if it ends before its checksum", two.subarray(0, -2), "is truncated"],
     ["if other bytes follow", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
-
+    ["if other bytes follow padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
     ["if its checksum is wrong", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is corrupt"],
   ])("is corrupt %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
