@@ -28,7 +28,7 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
     const files = given.flatMap((name) => listFolder(name)?.files ?? [name]);
     return files.flatMap((file) => {
       const facts = tryStat(file);
-      return facts?.isFile() && facts.size > 0n ? [`${facts.size} ${facts.mtimeNs} ${file}`] : [];
+      return facts?.isFile() === true && facts.size > 0n ? [`${facts.size} ${facts.mtimeNs} ${file}`] : [];
     });
   };
   const before = new Set(listVersions());
@@ -86,23 +86,32 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
 
 export const isGlob = (path: string) => /[*?]/.test(path);
 
+/** `**` matches any number of folders. */
 export const expandGlob = (pattern: string) => {
-  const expand = (folder: string, [segment = "", ...rest]: readonly string[]): readonly string[] => {
-    const names = isGlob(segment) ? listNames(folder).filter(createMatcher(segment)) : [segment];
-    return names.flatMap((name) => (rest.length === 0 ? `${folder}${name}` : expand(`${folder}${name}/`, rest)));
-  };
-  const paths = expand("", pattern.replaceAll("\\", "/").split("/"));
+  const baseSegments = pattern.replaceAll("\\", "/").split("/");
+  const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
+  const matching = new RegExp(`^${globs.map(toPattern).join("").replace(/\/$/, "")}$`, "is");
+  const depth = globs.includes("**") ? Number.POSITIVE_INFINITY : globs.length;
+  const base = baseSegments.map((segment) => `${segment}/`).join("");
+  const paths = listBelow(base, depth).flatMap((path) => (matching.test(path) ? [`${base}${path}`] : []));
   return paths.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
 };
 
-const listNames = (folder: string) => ignoreErrors(() => readdirSync(folder || ".")) ?? [];
+const listBelow = (folder: string, depth: number): readonly string[] => {
+  if (depth === 0) return [];
+  const entries = ignoreErrors(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true })) ?? [];
+  return entries.flatMap((entry) => {
+    if (!entry.isDirectory()) return [entry.name];
+    return listBelow(`${folder}${entry.name}/`, depth - 1).map((path) => `${entry.name}/${path}`);
+  });
+};
 
 /** Hidden names match only segments that begin with a dot. */
-const createMatcher = (segment: string) => {
+const toPattern = (segment: string) => {
+  if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment
     .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  const pattern = new RegExp(`^${source}$`, "is");
-  return (name: string) => pattern.test(name) && name.startsWith(".") === segment.startsWith(".");
+    .replaceAll("*", "[^/]*")
+    .replaceAll("?", "[^/]");
+  return `${segment.startsWith(".") ? "" : "(?!\\.)"}${source}/`;
 };

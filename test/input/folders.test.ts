@@ -197,6 +197,8 @@ describe("a glob that rollcall expands", () => {
     ["*.jsonl", ["A.JSONL", "a.jsonl", "b+(1).jsonl"]],
     ["?.jsonl", ["A.JSONL", "a.jsonl"]],
     ["b+(1).*", ["b+(1).jsonl"]],
+    ["**/*.jsonl", ["A.JSONL", "a.jsonl", "b+(1).jsonl", "sub/a.jsonl", "sub/deep/c.jsonl"]],
+    ["sub/**/c.jsonl", ["sub/deep/c.jsonl"]],
     ["s?b\\*", ["sub/a.jsonl"]],
     [".*", [".hidden.jsonl"]],
     ["none/*", []],
