@@ -1,8 +1,9 @@
 /** Rows with chat messages (OpenAI, TRL, ShareGPT), and rows with plain text (OpenRLHF, verl, SkyRL, NeMo RL). */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
-import type { Path } from "../check/rules/positions.ts";
+import { type Path, shortName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns } from "../input/index.ts";
+import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
@@ -60,7 +61,19 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
+  noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
+};
+
+/** Adds no note if a receipt lists the dropped numbers. */
+const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Run, row: Value) => {
+  const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
+  const parent = path.slice(0, -1);
+  if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
+  const members = chat.unwrap(readPath(row, parent))?.metricMembers() ?? [];
+  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
+  if (names.length > 0)
+    note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {

@@ -142,6 +142,10 @@ describe("rows of chat messages", () => {
     const { lines } = await convertFile(parquet, args);
     const row = `{"messages":${JSON.stringify(messages)},"reward":{"total":0.5},"broken":"{broken","metadata":{"k":1.50}}`;
     expect(lines).toEqual((await convertRows([row], args)).lines);
+    const { stderr } = await runRollcall(["check", parquet, ...args]);
+    expect(stderr).toContain(
+      "left out numbers next to the reward, because a trajectory has no field for them: reward.format, reward.length",
+    );
   });
 
   it("are named by their numbers, in order, with the column that probably has the rewards", async () => {
