@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
-import { answerColumns, findRewardColumns } from "../input/index.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
@@ -123,8 +123,11 @@ export const messageRows = (path: Path): Format => {
     const value = readPath(row, path);
     const messages = chat.unwrap(value);
     if (messages?.isList) return messages;
+    if (pythonMessages.test(value?.text ?? ""))
+      throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
     const fault = value === undefined ? "is missing" : "is not a list";
-    throw (value ?? row).error(`\`${name}\` ${fault}`);
+    const wrong = name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at ${name}`;
+    throw (value ?? row).error(wrong);
   };
   return chatRows({
     name: "openai-chat",
