@@ -177,7 +177,8 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
 
 /** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
-  const matches = (value: Value) => (value.get(0) ?? value).isNumber;
+  const seeksLists = typeof path.at(-1) === "number";
+  const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), matches).map(([name]) => name);
   const near = findNearest(path.join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
