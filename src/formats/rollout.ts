@@ -178,10 +178,11 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
 /** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
   const seeksLists = typeof path.at(-1) === "number";
+  const kind = seeksLists ? "lists of numbers" : "numbers";
   const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), matches).map(([name]) => name);
   const near = findNearest(path.join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
-  if (named.length === 0) return "the record has no numbers";
-  return `paths of numbers in the record: ${formatList(named, maxNamedPaths)}`;
+  if (named.length === 0) return `the record has no ${kind}`;
+  return `paths of ${kind} in the record: ${formatList(named, maxNamedPaths)}`;
 };
