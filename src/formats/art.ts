@@ -162,11 +162,13 @@ const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: 
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
   if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
-  const reportIfEqual = (column: string, converted: Value | undefined, to: string) => {
+  const reportColumn = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value && isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
+    if (!value) return;
+    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
+    else run.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
   };
-  for (const key of ["metadata", "metrics", "logs"]) reportIfEqual(`group_${key}`, group.get(key), `group.${key}`);
+  for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
-    reportIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
+    reportColumn(key, trajectory?.get(key), `trajectory.${key}`);
 };

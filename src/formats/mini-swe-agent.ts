@@ -77,7 +77,13 @@ const sampledTurn = (run: Run, message: Value) => {
   if (answer?.get("output")?.isList) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
-  if (sampled?.get("message")?.isObject && finish) return [sampled];
+  if (sampled?.get("message")?.isObject && finish) {
+    for (const key of ["role", "content", "tool_calls"]) {
+      const value = message.get(key);
+      if (value) run.leaveOut(value, "the choice of extra.response repeats it");
+    }
+    return [sampled];
+  }
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 

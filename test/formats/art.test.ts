@@ -164,7 +164,9 @@ describe("a Parquet file of ART", () => {
 
   it("reports a column that differs from the JSON", async () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
-    expect(left).toEqual([["metrics.edited", "rollcall's format has no field for it"]]);
+    expect(left).toEqual([
+      ["metrics.edited", "the column differs from group_json or trajectory_json, which are converted"],
+    ]);
   });
 
   it("takes the reward from the column of --reward-from or the file of --rewards", async () => {
