@@ -146,12 +146,12 @@ const stepsOf = (document: Value) => {
   return items;
 };
 
-const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
+const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
 /** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
 const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
-  const role = roles[source.text ?? ""];
+  const role = roles.get(source.text ?? "");
   if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
   const calls = nonEmpty(step.items("tool_calls").map(toCall));
@@ -167,7 +167,7 @@ const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   };
   const isUnsampled = step.get("is_copied_context")?.isTrue || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isUnsampled || !isSameModel) return [turn];
-  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
+  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(run, step))];
 };
 
 const toCall = (call: Value) => {
@@ -175,8 +175,9 @@ const toCall = (call: Value) => {
   return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
 };
 
-const logprobsIn = (step: Value) => {
+const logprobsIn = (run: Run, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
+  if (logprobs && !ids) run.leaveOut(logprobs, "completion_token_ids are missing");
   if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
