@@ -5,14 +5,14 @@ import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./outpu
 import { Value } from "./value.ts";
 
 /** The index is 0, because no other choice of the response is recorded. */
-export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
+export const choice = (message: Json, finish: Json, logprobs?: Json): Json => ({
   finish_reason: finish,
   index: 0,
   message,
   logprobs,
 });
 
-export const deriveFinish = (run: Run, callsTools: boolean) => {
+export const deriveFinish = (run: Run, callsTools: boolean): Json => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";
 };
@@ -35,7 +35,7 @@ export const haveTexts = (list: Value | undefined, key: string) => {
 };
 
 /** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
-export const toTurns = (run: Run, given: Value, options: TurnOptions) => {
+export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly Json[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
@@ -73,7 +73,7 @@ const listCallIds = (caller: Value | undefined) =>
 export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
 /** Only the message of a choice may have null calls. */
-export const toChatMessage = (message: Value, isSampled: boolean) => {
+export const toChatMessage = (message: Value, isSampled: boolean): Json => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
@@ -81,7 +81,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
 };
 
 /** Returns the recorded list if each call is complete; undefined without calls. */
-export const toToolCalls = (message: Value) => {
+export const toToolCalls = (message: Value): Json | undefined => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
   const calls = items.map((call) => toToolCall(call));
@@ -91,7 +91,7 @@ export const toToolCalls = (message: Value) => {
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
-export const toToolCall = (call: Value, newId?: Json) => {
+export const toToolCall = (call: Value, newId?: Json): Json => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
   const isNested = fn?.isObject;
@@ -107,7 +107,7 @@ export const toToolCall = (call: Value, newId?: Json) => {
   };
 };
 
-export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
+export const buildCall = (id: Json | undefined, name: Json, args: Json): Json => ({
   id,
   type: "function",
   function: { name, arguments: args },
@@ -119,7 +119,7 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toTools = (tools: Value | undefined) =>
+export const toTools = (tools: Value | undefined): Json | undefined =>
   nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool) ?? []));
 
 const toTool = (tool: Value) => {
@@ -133,7 +133,7 @@ const toTool = (tool: Value) => {
 };
 
 /** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
-export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
+export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): Json => {
   const values = logprobs.items();
   if (values.length !== ids.length)
     throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);

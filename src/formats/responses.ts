@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
 import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { literal, nonEmpty, toText } from "./output-json.ts";
+import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -9,13 +9,13 @@ type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** @throws ConversionError */
-export const convertInput = (run: Run, input: Value) => {
+export const convertInput = (run: Run, input: Value): readonly Json[] => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
 /** Returns choices, and results of calls. @throws ConversionError */
-export const convertOutput = (run: Run, response: Value) => {
+export const convertOutput = (run: Run, response: Value): readonly Json[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -103,7 +103,7 @@ const logprobsIn = (turn: Turn) => {
 };
 
 /** Converts the result of a tool, or a message of another role. @throws ConversionError */
-export const convertItem = (item: Value) => {
+export const convertItem = (item: Value): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };

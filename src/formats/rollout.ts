@@ -54,7 +54,7 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: Json, type?: Json, traceback?: Json) => {
+export const buildException = (message: Json, type?: Json, traceback?: Json): Json => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
@@ -110,7 +110,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
-export const toReward = (run: Run, value: Value) => {
+export const toReward = (run: Run, value: Value): Json | undefined => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);

@@ -63,7 +63,7 @@ export class Value {
   }
 
   /** The record, the document, or the JSON in a string. `span` is a range of these bytes. */
-  get bytes() {
+  get bytes(): Buffer {
     return this.#in.table.bytes;
   }
 
@@ -81,16 +81,16 @@ export class Value {
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data() {
+  get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
 
-  get text() {
+  get text(): string | undefined {
     if (!this.isText) return undefined;
     return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
-  get number() {
+  get number(): number | undefined {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
