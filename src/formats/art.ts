@@ -1,11 +1,11 @@
 /** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
-import { unwrapJson } from "./messages.ts";
-import { type OutputJson, replaceMembers } from "./output-json.ts";
+import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
+import { unwrap } from "./messages.ts";
+import { type Json, replaceMembers } from "./output-json.ts";
 import { findReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -15,15 +15,8 @@ export const art: Format = {
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
-    value.get("group_index") !== undefined &&
-    (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
+    value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable")),
   open: (run) => openRows(run),
-  leftOutReasons: [
-    [
-      "the column differs from group_json or trajectory_json, which are converted",
-      "group_metadata group_metrics group_logs reward metrics metadata tools logs messages",
-    ],
-  ],
 };
 
 const supportedVersion = 2;
@@ -36,7 +29,7 @@ interface GroupRows {
   emptyRows: number;
 }
 
-const openRows = (run: FormatRun): Converter => {
+const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
   /** The last group, cached because its rows repeat its JSON. */
@@ -83,22 +76,21 @@ const openRows = (run: FormatRun): Converter => {
       if (version?.number !== supportedVersion) {
         // Reports only the first row of a file.
         if (!run.isFirst(file, record)) return [];
-        const isVersion1 = version === undefined || version.number === 1;
+        const isVersion1 = !version || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
-        throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);
+        throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
       const groupIndex = row.require("group_index");
       const { raw, number } = groupIndex;
       record.group = raw;
-      if (number === undefined || !Number.isInteger(number))
-        throw new ConversionError("group_index is not an integer", groupIndex);
+      if (number === undefined || !Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
       // A receipt counts the values of each row, so each row has its own object.
       if (run.options.hasReceipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
-      if (trajectories !== undefined) throw new ConversionError("group_json contains trajectories", trajectories);
+      if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
     },
     findFaults: () => {
@@ -108,14 +100,14 @@ const openRows = (run: FormatRun): Converter => {
   };
 };
 
-const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
+const rolloutOf = (run: Run, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (index === undefined) {
-    if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
+    if (text) throw row.error("trajectory_json has no trajectory_index");
     reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };
   }
-  if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
+  if (!Number.isInteger(index.number)) throw index.error("trajectory_index is not an integer");
   const trajectory = requireObject(text ?? row.require("trajectory_json"));
   refuseExchanges(trajectory);
   const recorded = trajectory.get("reward");
@@ -134,25 +126,25 @@ const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b])
 
 const requireObject = (value: Value) => {
   const object = value.embeddedJson;
-  if (object?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
+  if (object?.isObject !== true) throw value.error("the string is not a JSON object");
   return object;
 };
 
 /** Newer writers can record exchanges with the model instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
-  if (exchanges === undefined) return;
+  if (!exchanges) return;
   const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
   if (!lists.some((list) => list.items().length > 0)) return;
-  throw new ConversionError("exchanges are not supported (leave out the trajectory)", exchanges);
+  throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */
-const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
-  const lacks = (holder: Value) => holder.isObject && holder.get("messages_and_choices") === undefined;
+const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
+  const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
-  const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
+  const changes: Record<string, Json> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
   if (histories.some(lacks))
     changes.additional_histories = histories.map((item) => (lacks(item) ? replaceMembers(item, noMessages) : item));
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
@@ -166,15 +158,17 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value) => {
+const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: Value) => {
   if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
   if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
-  const reportIfEqual = (column: string, converted: Value | undefined, to: string) => {
+  const reportColumn = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
-    if (value && isDeepStrictEqual(unwrapJson(value).data, converted?.data)) run.reportRepeated(value, to);
+    if (!value) return;
+    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
+    else run.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
   };
-  for (const key of ["metadata", "metrics", "logs"]) reportIfEqual(`group_${key}`, group.get(key), `group.${key}`);
+  for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
-    reportIfEqual(key, trajectory?.get(key), `trajectory.${key}`);
+    reportColumn(key, trajectory?.get(key), `trajectory.${key}`);
 };

@@ -1,7 +1,7 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import type { FormatRun, SourceRecord } from "./format.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Run, SourceRecord } from "./format.ts";
+import type { Value } from "./value.ts";
 
 export type LocatedDocument = Pick<SourceRecord, "value" | "file">;
 
@@ -18,9 +18,9 @@ const idsOf = (value: Value) =>
   });
 
 /** Returns the path of the next part. */
-export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
+export const continuationOf = (document: Value) => document.textAt("continued_trajectory_ref");
 
-export const listEmbedded = (document: Value): readonly Value[] =>
+export const listEmbedded = (document: Value) =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** Omits references to embedded documents. */
@@ -30,7 +30,7 @@ export const listSubagents = (document: Value): readonly Reference[] => {
   return results
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
-      return references?.isObject === true ? [references] : (references?.items() ?? []);
+      return references?.isObject ? [references] : (references?.items() ?? []);
     })
     .map((reference) => ({ path: reference.textAt("trajectory_path"), ids: idsOf(reference) }))
     .filter(({ path, ids }) => !embedded.has(ids[0]) && (path !== undefined || ids.length > 0));
@@ -45,7 +45,7 @@ const listReferences = (document: Value): readonly Reference[] => [
 export type Links = ReturnType<typeof openLinks>;
 
 /** Finds documents that other documents refer to, among the inputs and next to them. */
-export const openLinks = (run: FormatRun) => {
+export const openLinks = (run: Run) => {
   const documents = new Map<string, { readonly ids: readonly string[]; readonly references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */
@@ -64,7 +64,7 @@ export const openLinks = (run: FormatRun) => {
     }
     return files;
   };
-  const findOwners = (): Map<string, string> => {
+  const findOwners = () => {
     const ownersByFile = new Map<string, string>();
     for (const [from, { references }] of documents) {
       for (const reference of references) {
@@ -87,8 +87,7 @@ export const openLinks = (run: FormatRun) => {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at))
-          throw new ConversionError(`the document refers to itself through ${[...seen].join(", ")}`, value);
+        if (seen.has(at)) throw value.error(`the document refers to itself through ${[...seen].join(", ")}`);
         seen.add(at);
       }
       return seen.size > 1;

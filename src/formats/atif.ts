@@ -1,24 +1,11 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
 import * as atifLinks from "./atif-links.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson } from "./output-json.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
+import { type Json, literal, nonEmpty } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
-
-export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
-  [reasons.tokens, "steps[].metrics.prompt_token_ids"],
-  [reasons.withoutLogprobs, "steps[].metrics.completion_token_ids"],
-  ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
-  ["additional histories contain the subagents' trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
-  [
-    "only the value of the first part is converted",
-    "agent schema_version session_id trajectory_id notes subagent_trajectories[]",
-  ],
-  ["only the numbers of the last part become metrics", "final_metrics"],
-  [reasons.nested, "extra"],
-];
+import type { Value } from "./value.ts";
 
 export const atif: Format = {
   name: "atif",
@@ -26,8 +13,7 @@ export const atif: Format = {
   keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
-  recognizes: ({ value }) =>
-    value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
+  recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,
   open: (run) => {
     const links = atifLinks.openLinks(run);
     return {
@@ -35,10 +21,9 @@ export const atif: Format = {
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
-  leftOutReasons: atifReasons,
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord, links: atifLinks.Links): Rollout => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -46,10 +31,10 @@ const rolloutOf = (run: FormatRun, record: SourceRecord, links: atifLinks.Links)
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 
-type History = Readonly<{ turns: readonly OutputJson[]; tools: OutputJson | undefined }>;
+type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
 /** Converts a document with its continuations and subagents. @throws ConversionError */
-export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
+export const readAtif = (run: Run, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
   const { value } = located;
   requireVersion(run, value);
   const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
@@ -69,11 +54,10 @@ export const readAtif = (run: FormatRun, located: atifLinks.LocatedDocument, lin
   };
 };
 
-const requireVersion = (run: FormatRun, document: Value) => {
+const requireVersion = (run: Run, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
-  if (major !== "1")
-    throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
+  if (major !== "1") throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
   if (Number(minor) > 7) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
 };
 
@@ -85,42 +69,42 @@ const readStartTime = (document: Value) => {
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
 /** Reads the documents of one trajectory. @param model the model of the first document */
-const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | undefined) => {
+const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
   const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
-    if (document === undefined) run.note(missing);
-    if (document === undefined || seen.has(document.file)) return undefined;
+    if (!document) run.note(missing);
+    if (!document || seen.has(document.file)) return undefined;
     seen.add(document.file);
     documents.push(document.value);
     return document;
   };
-  const readContinuation = ({ value, file }: atifLinks.LocatedDocument): atifLinks.LocatedDocument | undefined => {
+  const readContinuation = ({ value, file }: atifLinks.LocatedDocument) => {
     const path = atifLinks.continuationOf(value);
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  const partsOf = (located: atifLinks.LocatedDocument): readonly atifLinks.LocatedDocument[] => {
+  const partsOf = (located: atifLinks.LocatedDocument) => {
     seen.add(join(located.file));
     const parts = [located];
-    for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
+    for (let next = readContinuation(located); next; next = readContinuation(next)) parts.push(next);
     return parts;
   };
   /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
-  const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
-    const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
+  const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
+    const isMarked = steps.some((step) => step.has("is_copied_context"));
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {
-      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
+      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
       if (isCopied) run.leaveOut(step, "a continuation repeats it");
       return !isCopied;
     });
   };
-  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]): readonly History[] => {
+  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]) => {
     const first = parts[0]?.value;
     const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
     if (!isSameModel)
@@ -135,7 +119,7 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
         );
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...resultsOf(step)]);
-      return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
+      return { turns, tools: toTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
@@ -153,64 +137,65 @@ const openAtifReader = (run: FormatRun, links: atifLinks.Links, model: string | 
   return { documents, partsOf, historiesOf, subagentHistories };
 };
 
-const stepsOf = (document: Value): readonly Value[] => {
+const stepsOf = (document: Value) => {
   const steps = document.require("steps");
   const items = steps.items();
-  if (items.length === 0) throw new ConversionError("steps is empty", steps);
+  if (items.length === 0) throw steps.error("steps is empty");
   const broken = items.find(({ isObject }) => !isObject);
-  if (broken !== undefined) throw new ConversionError("a step is not an object", broken);
+  if (broken) throw broken.error("a step is not an object");
   return items;
 };
 
-const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
+const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
 /** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
-const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean): readonly OutputJson[] => {
+const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
-  const role = roles[source.text ?? ""];
-  if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
+  const role = roles.get(source.text ?? "");
+  if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
-  const calls = listUnlessEmpty(step.items("tool_calls").map(toCall));
-  if (message === undefined && calls === undefined) {
-    if (role !== "assistant" && step.get("observation") !== undefined) return [];
-    throw new ConversionError("message is missing", step);
+  const calls = nonEmpty(step.items("tool_calls").map(toCall));
+  if (!message && calls === undefined) {
+    if (role !== "assistant" && step.has("observation")) return [];
+    throw step.error("message is missing");
   }
   const turn = {
     role: literal(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
-    content: message === undefined ? null : contentOf(message),
+    content: message ? contentOf(message) : null,
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
   };
-  const isUnsampled = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
+  const isUnsampled = step.get("is_copied_context")?.isTrue || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isUnsampled || !isSameModel) return [turn];
-  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
+  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(run, step))];
 };
 
-const toCall = (call: Value): OutputJson => {
+const toCall = (call: Value) => {
   const name = call.require("function_name");
   return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
 };
 
-const logprobsIn = (step: Value): OutputJson | undefined => {
+const logprobsIn = (run: Run, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
-  if (logprobs === undefined || ids === undefined || logprobs.items().length === 0) return undefined;
+  if (logprobs && !ids) run.leaveOut(logprobs, "completion_token_ids are missing");
+  if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-const resultsOf = (step: Value): readonly OutputJson[] => {
+const resultsOf = (step: Value) => {
   const observation = step.get("observation");
-  if (observation === undefined) return [];
+  if (!observation) return [];
   return observation.requireItems("results").flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
     const content = output && contentOf(output);
-    if (id !== undefined) return { role: "tool", tool_call_id: id, content: content ?? "" };
+    if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
     return content === undefined ? [] : { role: "user", content };
   });
 };
 
-const contentOf = (content: Value): OutputJson => {
+const contentOf = (content: Value) => {
   if (content.isText) return content;
-  if (!content.isList) throw new ConversionError("the content is neither text nor a list of parts", content);
+  if (!content.isList) throw content.error("the content is neither text nor a list of parts");
   return content.items().map((part) => {
     const [type, path] = [part.get("type"), part.get("source", "path")];
     if (type?.text !== "image" || path === undefined) return part;
@@ -221,7 +206,7 @@ const contentOf = (content: Value): OutputJson => {
 const replacesContext = (step: Value) => {
   const holders = [step, step.get("observation"), ...step.items("observation", "results")];
   const isEdit = (holder: Value | undefined) =>
-    (holder?.get("context_management") ?? holder?.get("extra", "context_management")) !== undefined;
+    holder?.has("context_management") || holder?.has("extra", "context_management");
   if (holders.some(isEdit)) return true;
   const text = step.textAt("source") === "system" ? (step.textAt("message") ?? "") : "";
   const isSummary = /summari[sz]|compact|condens/i.test(text) && /context|histor|conversation/i.test(text);

@@ -4,15 +4,15 @@ import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import * as chat from "./messages.ts";
-import { literal, type OutputJson } from "./output-json.ts";
+import { type Json, literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import type { Members, Value } from "./value.ts";
 
 /** The functions throw ConversionError. */
-interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
+interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   readonly rewardKey: string;
   /** Default: `rewardKey`. */
   readonly rewardText?: string;
@@ -23,14 +23,14 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly isDataset: boolean;
   /** This key is not metadata. */
   answerKey?(row: Value): string | undefined;
-  recognizes(row: Value): boolean;
+  recognizes(row: Value): boolean | undefined;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
-  readTurns(run: FormatRun, row: Value): readonly OutputJson[];
+  readTurns(run: Run, row: Value): readonly Json[];
   /** Default: the number or boolean at `rewardKey`. */
-  readReward?(run: FormatRun, row: Value): OutputJson | undefined;
+  readReward?(run: Run, row: Value): Json | undefined;
   /** Returns undefined if the row is a rollout, not a group. */
-  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
+  readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
 const chatRows = (rows: ChatRows): Format => ({
@@ -44,25 +44,20 @@ const chatRows = (rows: ChatRows): Format => ({
   recognizes: ({ value }) => rows.recognizes(value),
   takesGroupKey: true,
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
-  leftOutReasons: rows.leftOutReasons ?? [
-    [reasons.nested, "metadata"],
-    ["metrics can only be numbers and booleans", "metrics"],
-    [reasons.onlyFunctions, "tools[] functions"],
-  ],
 });
 
-const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
+const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
   const key = groupKeyOf(run, row);
   if (key !== undefined) record.group = key;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
-  if (rollouts !== undefined) return rollouts;
+  if (rollouts) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
-  const isFailed = rewards === undefined && readPath(row, rewardFrom) === undefined;
+  const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
-  if (error !== undefined && (error.isObject || (error.text ?? "") !== ""))
+  if (error && (error.isObject || (error.text ?? "") !== ""))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
@@ -71,21 +66,21 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
 };
 
 /** Adds no note if a receipt lists the dropped numbers. */
-const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value) => {
+const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Run, row: Value) => {
   const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = chat.unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
+  const members = chat.unwrap(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0)
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
-const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
+const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
   const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
   const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
-  if (chosen !== undefined) return `${crossFileMark}${chosen.raw}`;
+  if (chosen) return `${crossFileMark}${chosen.raw}`;
   if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
@@ -105,13 +100,13 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = isDataset ? chat.toFunctionTools(chat.unwrapJson(row.get("tools"))) : undefined;
+  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
-const canBeTurns = (value: Value | undefined) => value?.isText === true || value?.isList === true;
+const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
-const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
+const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
 };
@@ -126,14 +121,13 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
-    const messages = chat.unwrapJson(value);
-    if (messages?.isList === true) return messages;
-    const lists = row.members().flatMap(([key, member]) => (chat.unwrapJson(member).isList ? shortName(key) : []));
-    const pythonFault = `\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`;
-    if (pythonMessages.test(value?.text ?? "")) throw new ConversionError(pythonFault, row);
-    const found = `--messages-from finds no list at ${name} (${lists.length === 0 ? "the record has no list" : `the record has lists at ${formatList(lists, 4)}`})`;
+    const messages = chat.unwrap(value);
+    if (messages?.isList) return messages;
+    if (pythonMessages.test(value?.text ?? ""))
+      throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
     const fault = value === undefined ? "is missing" : "is not a list";
-    throw new ConversionError(name === "messages" ? `\`${name}\` ${fault}` : found, value ?? row);
+    const wrong = name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at ${name}`;
+    throw (value ?? row).error(wrong);
   };
   return chatRows({
     name: "openai-chat",
@@ -142,9 +136,7 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) =>
-      chat.haveTexts(chat.unwrapJson(readPath(row, path)), "role") &&
-      !foreignKeys.some((key) => row.get(key) !== undefined),
+    recognizes: (row) => chat.haveTexts(chat.unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
@@ -152,16 +144,14 @@ export const messageRows = (path: Path): Format => {
 
 export const openaiChat = messageRows(["messages"]);
 
-const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
-
-const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
+const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, Value]) => [
   ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
   ...chat.toTurns(run, value, { name, isSampled: true }),
 ];
 
 /** The key varies between tools. Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
-  row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
+  row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
 const trlRows: ChatRows = {
   name: "trl",
@@ -173,8 +163,8 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (chat.unwrapJson(row.get("completions"))?.isList === true ||
-      (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
+    (chat.unwrap(row.get("completions"))?.isList ||
+      (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
   readTurns: (run, row) => {
@@ -183,7 +173,7 @@ const trlRows: ChatRows = {
     return readCompletion(run, row, [key, row.require(key)]);
   },
   readGroup: (run, record) => {
-    if (record.value.get("completions") === undefined) return undefined;
+    if (!record.value.has("completions")) return undefined;
     record.group = `${record.file} row ${record.position}`;
     return convertCompletions(run, record.value);
   },
@@ -192,23 +182,22 @@ const trlRows: ChatRows = {
 export const trl = chatRows(trlRows);
 
 /** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
-const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
+const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
-  if (labels !== undefined)
-    throw new ConversionError("the labels are not rewards, because they rate the steps of one solution", labels);
+  if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const rewards = chat.unwrapJson(row.get("rewards"));
+  const rewards = chat.unwrap(row.get("rewards"));
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
-      if (rewards !== undefined && rewards.items().length !== count)
-        throw new ConversionError(`rewards is not a list of ${count} values, one for each completion`, rewards);
-      if (reward?.canBeMetric === false) throw new ConversionError(`rewards.${at} is not a number`, reward);
-      if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
+      if (rewards && rewards.items().length !== count)
+        throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
+      if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
@@ -220,12 +209,19 @@ const convertCompletions = (run: FormatRun, row: Value): readonly Rollout[] => {
   });
 };
 
-const roles: ReadonlyMap<string, string> = new Map([
-  ["system", "system"],
-  ...["human", "user"].map((from) => [from, "user"] as const),
-  ...["gpt", "assistant", "function_call"].map((from) => [from, "assistant"] as const),
-  ...["tool", "observation", "function_response"].map((from) => [from, "tool"] as const),
-]);
+const roles = new Map(
+  Object.entries({
+    system: "system",
+    human: "user",
+    user: "user",
+    gpt: "assistant",
+    assistant: "assistant",
+    function_call: "assistant",
+    tool: "tool",
+    observation: "tool",
+    function_response: "tool",
+  }),
+);
 
 export const shareGpt = chatRows({
   name: "sharegpt",
@@ -235,32 +231,30 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => chat.haveTexts(chat.unwrapJson(row.get("conversations")), "from"),
+  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
-    return [...(system === undefined ? [] : [{ role: "system", content: system }]), ...shareGptTurns(run, row)];
+    return [...(system ? [{ role: "system", content: system }] : []), ...shareGptTurns(run, row)];
   },
 });
 
-const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
+const shareGptTurns = (run: Run, row: Value) => {
   const unansweredIds: string[] = [];
   return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
-    if (knownRole === undefined)
-      throw new ConversionError(`\`from\` is not one of ${[...roles.keys()].join(", ")}`, from);
+    if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
     // If no call waits for a result, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (from.text === "function_call") {
-      if (value.embeddedJson?.get("name") === undefined)
-        throw new ConversionError("value is not a call with a function name", value);
+      if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
       run.note("matched tool results without tool_call_id to the calls by order");
       const tool_calls = [chat.toToolCall(value, `call_${at}`)];
@@ -277,25 +271,24 @@ interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPro
   readonly finish?: (row: Value) => Value | undefined;
 }
 
-const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows): Format =>
+const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows) =>
   chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],
     sampled: answer,
     isDataset: false,
     isLossy: true,
-    recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
+    recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
       chat.textChoice(run, requireText(row, answer), finish?.(row)),
     ],
-    leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
   });
 
 const requireText = (row: Value, key: string) => {
   const value = row.require(key);
-  if (!value.isText) throw new ConversionError(`${key} is not a string`, value);
+  if (!value.isText) throw value.error(`${key} is not a string`);
   return value;
 };
 
@@ -306,7 +299,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "reward",
-  recognizes: (row) => row.get("reward")?.canBeMetric === true && row.get("score") === undefined,
+  recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
 });
 
 /** Files of verl's `rollout_data_dir`, one for each step. */
@@ -316,7 +309,7 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "score",
-  recognizes: (row) => row.get("score")?.canBeMetric === true && (row.get("step") ?? row.get("gts")) !== undefined,
+  recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
 });
 
 /** Files of SkyRL's `dumped_evals`, one for each source of data. */
@@ -328,10 +321,10 @@ export const skyrl = decodedRows({
   rewardKey: "score",
   readReward: (run, row) => {
     const score = row.get("score");
-    if (score === undefined || score.canBeMetric) return score;
+    if (!score || score.canBeMetric) return score;
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
-      throw new ConversionError("score is neither a number nor a list of numbers", score);
+      throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);
@@ -340,8 +333,7 @@ export const skyrl = decodedRows({
     const reason = row.get("stop_reason");
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
-  recognizes: (row) => row.get("score") !== undefined,
-  leftOutReasons: [[reasons.nested, "env_extras"]],
+  recognizes: (row) => row.has("score"),
 });
 
 /** NeMo RL's `train_data_step<n>.jsonl`, with texts of turns, but without roles. */
@@ -356,26 +348,19 @@ export const nemoRl = chatRows({
   isLossy: true,
   recognizes: (row) =>
     canBeTurns(row.get("content")) &&
-    row.get("rewards")?.canBeMetric === true &&
-    (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
+    row.get("rewards")?.canBeMetric &&
+    row.hasAny("input_lengths", "generation_logprobs"),
   readPrompt: (row) => {
     const content = row.require("content");
     const turns = content.items();
     if (turns.length >= 2) return turns.slice(0, 1);
-    throw new ConversionError("content is not a list of at least two texts, so its prompt is unknown", content);
+    throw content.error("content is not a list of at least two texts, so its prompt is unknown");
   },
   readTurns: (run, row) => {
     const turns = row.requireItems("content");
     const nonText = turns.find(({ isText }) => !isText);
-    if (nonText !== undefined) throw new ConversionError("content contains a value that is not a string", nonText);
+    if (nonText) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
   },
-  leftOutReasons: [
-    [
-      "tokens are left out, because the texts of single tokens are missing",
-      "token_ids token_loss_mask generation_logprobs prev_logprobs",
-    ],
-    ["trainers compute advantages from the rewards", "advantages"],
-  ],
 });

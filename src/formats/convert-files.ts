@@ -10,10 +10,10 @@ import { isRemote, maxDocumentBytes, openSpool, type RawRecord, readHead, type S
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
-import type { Run } from "./convert.ts";
-import type { Format, FormatRun, Rollout } from "./format.ts";
+import type { ConversionRun } from "./convert.ts";
+import type { Format, Rollout, Run } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
-import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
+import { convertRecord, createLineOrigin, locateByte, locateInRecord, parseRecord, toRecord } from "./origin.ts";
 import { Value } from "./value.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
@@ -22,7 +22,7 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
 }
 
 /** @throws Failure `spool-failed`; the signal's reason; errors of reading */
-export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
+export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host, receipt, problems } = run;
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
@@ -55,29 +55,23 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const fix = member === undefined ? ` (write the whole ${isLine ? "line" : "file"}, or delete it)` : "";
-    let wrong = fault?.fault === "end" ? `it is cut off${fix}` : raw.wrong;
-    if (fault?.fault === "more" && isLine)
-      wrong = "unexpected data after the JSON value (write one JSON value on each line)";
     const hasMoreDocuments = fault?.fault === "more" && !isLine;
+    let { wrong } = raw;
+    if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
-    if (fault !== undefined && lenient !== undefined) {
-      const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
-      wrong = `${word} is not JSON`;
-    }
-    const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
+    const rollouts = value && convertRecord(converter, toRecord(value, raw, at));
     const groupKeys = rollouts?.map(({ group }) => group) ?? [];
-    if (value === undefined && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
+    if (!value && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
-    if (lenient !== undefined) receipt?.addRecord(format, toSourceRecord(lenient, raw, at));
+    if (lenient) receipt?.addRecord(format, toRecord(lenient, raw, at));
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition) => {
-    const value = parseRecord(format, raw);
-    if (value === undefined) return breakUnreadable(raw, at);
-    const record = toSourceRecord(value, raw, at);
+    const record = parseRecord(format, raw, at);
+    if (!record) return breakUnreadable(raw, at);
+    const { value } = record;
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
@@ -105,7 +99,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        fileSet: run.options.groupBy !== undefined && format.takesGroupKey === true ? 0 : file.fileSet,
+        fileSet: run.options.groupBy !== undefined && format.takesGroupKey ? 0 : file.fileSet,
         group: group.position,
         isUnknown: possible.has(group),
         file,
@@ -129,16 +123,16 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   };
 
   try {
-    if (converter.preview !== undefined) {
+    if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
-        const value = parseRecord(format, raw);
-        if (value !== undefined) converter.preview?.(toSourceRecord(value, raw, at));
+        const record = parseRecord(format, raw, at);
+        if (record) converter.preview?.(record);
       });
     }
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
       // Files of one record in the same folder share groups, like the lines of a file.
-      if (raw.isDocument === true) {
+      if (raw.isDocument) {
         const folder = dirname(at.file.name);
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
         folderFileSets.set(folder, at.file.fileSet);
@@ -162,7 +156,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   }
 };
 
-const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
+const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run => {
   const { documents, receipt, notes, options, usedRewardIds } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
@@ -195,7 +189,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
 type Visit = (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
 
 /** Awaits only promises, because an await takes more time than a record. */
-const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit): Promise<void> => {
+const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit) => {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
@@ -218,7 +212,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
-    if (bytes !== undefined) foundNames.add(name);
+    if (bytes) foundNames.add(name);
     latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
     return latest.value;
   };
@@ -229,7 +223,7 @@ export const openDocuments = (sources: readonly Source[]) => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
       const { name } = joined;
       const remote = remotes.get(name);
-      if (remote !== undefined) {
+      if (remote) {
         const { name: url, bytes } = remote;
         return load(url, () => (bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size)));
       }
@@ -238,7 +232,7 @@ export const openDocuments = (sources: readonly Source[]) => {
   };
 };
 
-const readDocumentFile = (path: string): Buffer | undefined => {
+const readDocumentFile = (path: string) => {
   try {
     return readRegularFile(path);
   } catch (thrown) {

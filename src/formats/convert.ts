@@ -59,7 +59,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
-  if (first !== undefined) {
+  if (first) {
     const close = async () => await closeSources([first, ...otherSources]);
     converted[0] = { ...first, bytes: { ...first.bytes, close } };
   }
@@ -68,7 +68,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
-      rewardFrom: rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",
+      rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
       // A copy, because notes of records that are converted again to locate a problem must not count.
       notes: new Map(run.notes),
       recordProblems: run.problems,
@@ -80,7 +80,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   };
 };
 
-export type Run = ReturnType<typeof openRun>;
+export type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;

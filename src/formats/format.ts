@@ -1,23 +1,23 @@
 /** The interface of formats of other tools. A format recognizes files, and converts records to rollouts. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
-import type { OutputJson } from "./output-json.ts";
+import type { Json } from "./output-json.ts";
 import type { ConversionError, Members, Value } from "./value.ts";
 
-export interface FormatOptions {
+export type FormatOptions = Readonly<{
   /** The name of a format, or `auto` to recognize each file. */
-  readonly from: string;
-  readonly rewardFrom?: Path | undefined;
+  from: string;
+  rewardFrom?: Path | undefined;
   /** Default: `messages`. */
-  readonly messagesFrom?: Path | undefined;
+  messagesFrom?: Path | undefined;
   /** JSON numbers by the ids of rollouts. */
-  readonly rewards?: ReadonlyMap<string, string> | undefined;
-  readonly groupBy?: string | undefined;
-  readonly allowsLossy: boolean;
-  readonly hasReceipt: boolean;
+  rewards?: ReadonlyMap<string, string> | undefined;
+  groupBy?: string | undefined;
+  allowsLossy: boolean;
+  hasReceipt: boolean;
   /** True if a trajectory in several documents keeps each document as a separate history. */
-  readonly keepsHistories: boolean;
-}
+  keepsHistories: boolean;
+}>;
 
 export interface SourceRecord {
   readonly value: Value;
@@ -30,29 +30,29 @@ export interface SourceRecord {
 }
 
 /** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
-export interface Rollout {
-  /** Key of the group, unique in the file or, if `hasGroupsAcrossFiles`, in the run. Default: the record's group. */
-  readonly group?: string | undefined;
+export type Rollout = Readonly<{
+  /** Key of the group, unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
+  group?: string | undefined;
   /** Default: the record. */
-  readonly part?: Value | undefined;
+  part?: Value | undefined;
   /** Documents next to the record, with values that the receipt counts. */
-  readonly documents?: readonly Value[] | undefined;
+  documents?: readonly Value[] | undefined;
   /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
-  readonly identityValues?: readonly Value[] | undefined;
+  identityValues?: readonly Value[] | undefined;
   /** Another part of the dedup key, such as a reward from another file. */
-  readonly identity?: string | undefined;
+  identity?: string | undefined;
   /** The recorded index in the group, from 0. */
-  readonly index?: number | undefined;
-  readonly trajectory?: OutputJson | undefined;
-  readonly exception?: OutputJson | undefined;
-  readonly error?: ConversionError | undefined;
+  index?: number | undefined;
+  trajectory?: Json | undefined;
+  exception?: Json | undefined;
+  error?: ConversionError | undefined;
   /** Members of the group next to `trajectories`, read only from the group's first rollout. */
-  readonly members?: Members | undefined;
-}
+  members?: Members | undefined;
+}>;
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
 
-export interface FormatRun {
+export interface Run {
   readonly options: FormatOptions;
   readonly files: readonly string[];
   /** Reads a document next to the record's file or in its archive; undefined for a missing document. */
@@ -79,46 +79,33 @@ export interface Converter {
   groupOfMember?(member: string): string | undefined;
 }
 
-export interface Format {
+export type Format = Readonly<{
   /** The value of `--from`. */
-  readonly name: string;
-  readonly title: string;
+  name: string;
+  title: string;
   /** Texts that describe the sources of these values. */
-  readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
+  keys: { readonly group: string; readonly reward: string; readonly sampled: string };
   /** The kinds of files that can have the format, and their records. */
-  readonly records: RecordKinds;
+  records: RecordKinds;
   /** The columns to read without a receipt. Default: all. */
-  readonly columns?: readonly string[] | undefined;
+  columns?: readonly string[] | undefined;
   /** Columns whose JSON is parsed and never becomes text of a trajectory. */
-  readonly jsonColumns?: readonly string[];
+  jsonColumns?: readonly string[];
   /**
    * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
    * of the other inputs that matches its name.
    */
-  readonly filePattern?: RegExp | undefined;
+  filePattern?: RegExp | undefined;
   /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */
-  readonly partFolders?: readonly string[];
-  readonly hasGroupsAcrossFiles?: boolean;
-  readonly takesGroupKey?: boolean;
+  partFolders?: readonly string[];
+  groupsSpanFiles?: boolean;
+  takesGroupKey?: boolean;
   /** Matches names of files that are read last. */
-  readonly lastFilePattern?: RegExp;
+  lastFilePattern?: RegExp;
   /** True if JSON can contain NaN and Infinity, which become empty objects. */
-  readonly hasNonFinite?: boolean;
+  hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
-  readonly isLossy?: boolean;
-  recognizes(first: SourceRecord): boolean;
-  open(run: FormatRun): Converter;
-  /** Paths are separated by blanks and have `[]` for indexes. The longest path that includes a value counts. */
-  readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
-  /** The list of rollouts in a record, such as `samples[]`. Paths in `leftOutReasons` can start at its elements. */
-  readonly rolloutList?: string;
-}
-
-export const reasons = {
-  nested: "metadata cannot contain nested values",
-  onlyNumbers: "metrics can only be numbers",
-  onlyFunctions: "only function tools are converted",
-  ofRun: "it describes the run, not a rollout",
-  tokens: "these tokens follow from the messages",
-  withoutLogprobs: "no logprobs are recorded for these tokens",
-};
+  isLossy?: boolean;
+  recognizes(first: SourceRecord): boolean | undefined;
+  open(run: Run): Converter;
+}>;

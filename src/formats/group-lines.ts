@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
-import { JsonWriter, type OutputJson } from "./output-json.ts";
+import { type Json, JsonWriter } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export interface ConvertedFile {
@@ -15,12 +15,12 @@ export interface ConvertedFile {
   fileSet: number;
 }
 
-export interface RolloutPosition {
-  readonly file: ConvertedFile;
-  readonly record: number;
+export type RolloutPosition = Readonly<{
+  file: ConvertedFile;
+  record: number;
   /** Index among the record's rollouts; -1 if the record could not be converted. */
-  readonly position: number;
-}
+  position: number;
+}>;
 
 export interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
@@ -65,10 +65,10 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
   let current: ConvertedGroup | undefined;
   let isInOrder = true;
   let ordered: Spool | undefined;
-  const groupOf = (key: string, { fileSet }: ConvertedFile): ConvertedGroup => {
+  const groupOf = (key: string, { fileSet }: ConvertedFile) => {
     const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
-    if (existing !== undefined) return existing;
+    if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };
     const group: ConvertedGroup = { position: groups.length, rollouts: [], ...empty };
     groups.push(group);
@@ -76,7 +76,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     return group;
   };
   const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
-  const toLatin1Json = (json: OutputJson) => {
+  const toLatin1Json = (json: Json) => {
     const start = pending.length;
     pending.writeOnOneLine(json);
     return pending.take(start).toString("latin1");
@@ -94,9 +94,9 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const group = groupOf(rollout.group ?? "", file);
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
-      if (before === undefined) {
+      if (!before) {
         group.members = toLatin1Json(new Map(members)).slice(1, -1);
-        writeText(`${current === undefined ? "" : lineEnd(current)}${lineStart}`);
+        writeText(`${current ? lineEnd(current) : ""}${lineStart}`);
         current = group;
       } else if (group !== current || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
       if (exception !== undefined) group.exceptions += `${group.exceptions && ","}${toLatin1Json(exception)}`;
@@ -118,7 +118,7 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     /** Returns undefined if the buffer is not full, because an await takes time. */
     flushFull: (): Promise<void> | undefined => flushFullTo(spool),
     async end(host: Host): Promise<Bytes> {
-      if (current !== undefined) writeText(lineEnd(current));
+      if (current) writeText(lineEnd(current));
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;

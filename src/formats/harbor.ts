@@ -1,11 +1,11 @@
 /** Trials of Harbor. A trial is a folder with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
-import { atifReasons, readAtif } from "./atif.ts";
+import { readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import type { Members, Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
 
@@ -20,33 +20,26 @@ export const harbor: Format = {
   records: { text: "document" },
   filePattern: /(?:^|\/)result\.json$/,
   partFolders: ["agent", "steps"],
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
-    value.get("trial_name")?.isText === true &&
-    value.get("task_name")?.isText === true &&
+    value.get("trial_name")?.isText &&
+    value.get("task_name")?.isText &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    ...atifReasons,
-    [reasons.nested, "config agent_info"],
-    [reasons.onlyNumbers, "agent_result verifier_result.rewards"],
-    ["the rollout has rewards, so its metadata contains only the type of the exception", "exception_info"],
-  ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
-  if (value.get("trial_name") === undefined && value.get("stats") !== undefined) {
+  if (!value.has("trial_name") && value.has("stats")) {
     run.note("skipped the result of a job, because a job is not a trial");
     return undefined;
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
-  if (task === undefined)
-    throw new ConversionError("task_checksum and task_name are missing, so the group is unknown", value);
+  if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
-  if (error !== undefined && rewards.length === 0) {
+  if (error && rewards.length === 0) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
@@ -54,17 +47,15 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   return [trajectoryOf(run, record, rewards)];
 };
 
-const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): Rollout => {
+const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
-  if (steps?.get(0) !== undefined)
-    throw new ConversionError("trials of several steps are not supported (leave out the trial)", steps);
+  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (leave out the trial)");
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
-  if (agent?.document === undefined)
-    throw new ConversionError(`the trajectory ${trajectoryFile} is missing or not JSON`, value);
+  if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
   const atif = readAtif(run, { value: agent, file: agent.document }, openLinks(run));
   const trajectory = buildTrajectory({
     ...atif,
@@ -81,8 +72,8 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
 const rewardIn = (value: Value, rewards: Members) => {
   const reward = rewards.find(([key]) => key === "reward")?.[1];
   const [first] = rewards;
-  if (reward !== undefined || first === undefined) return reward;
+  if (reward || first === undefined) return reward;
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
-  throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);
+  throw (value.get("verifier_result", "rewards") ?? value).error(wrong);
 };

@@ -1,23 +1,23 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
-import type { FormatRun } from "./format.ts";
+import type { Run } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, rawLiteral, unindentJson } from "./output-json.ts";
-import { ConversionError, type Value } from "./value.ts";
+import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
+import type { Value } from "./value.ts";
 
 /** @throws ConversionError */
-export const readMessages = (run: FormatRun, sample: Value) => {
+export const readMessages = (run: Run, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const toTurn = (message: Value): OutputJson => {
+  const toTurn = (message: Value) => {
     const role = message.textAt("role");
-    if (role === undefined) throw new ConversionError("a message has no role", message);
+    if (role === undefined) throw message.error("a message has no role");
     const converted = toMessage(run, message, attachments);
     const isGenerated = message.textAt("source") === "generate";
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
     const sampledChoice = choiceOf(message);
-    if (!isGenerated && sampledChoice === undefined) return converted;
+    if (!isGenerated && !sampledChoice) return converted;
     const finish = finishOf(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
     return choice(converted, finish, logprobsIn(sampledChoice));
   };
@@ -50,49 +50,49 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
   };
 };
 
-const finishOf = (stop: Value | undefined): OutputJson | undefined => {
+const finishOf = (stop: Value | undefined) => {
   const text = stop?.text ?? "";
-  if (["stop", "tool_calls", "content_filter"].includes(text)) return stop;
-  return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
+  if (/^(?:stop|tool_calls|content_filter)$/.test(text)) return stop;
+  return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
 };
 
 /** Adds the members that the interface requires. */
-const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined => {
+const logprobsIn = (sampledChoice: Value | undefined) => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
   const tokens = content.items().map((token) => {
     const members = token.members();
     const top = token.get("top_logprobs");
-    if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
+    if (top && members.some(([key]) => key === "bytes")) return token;
+    return new Map<string, Json>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
   });
   return { content: tokens };
 };
 
-const toMessage = (run: FormatRun, message: Value, attachments: Attachments): OutputJson => {
+const toMessage = (run: Run, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
-  if (error !== undefined) run.note("used a failed tool's error as the content of the tool message");
-  return new Map<string, OutputJson | undefined>([
+  if (error) run.note("used a failed tool's error as the content of the tool message");
+  return new Map<string, Json | undefined>([
     ...message.members().filter(([, { isNull }]) => !isNull),
-    ["content", error === undefined ? content : resolved(error)],
+    ["content", error ? resolved(error) : content],
     ["reasoning", undefined],
     ["reasoning_content", reasoning],
-    ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
   ]);
 };
 
-const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
+const callOf = ({ resolved, json }: Attachments, call: Value) => {
   const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? "function"];
   if (name?.isText !== true) return toToolCall(call);
-  const toArguments = (value: Value): OutputJson => {
+  const toArguments = (value: Value) => {
     if (value.isText) return resolved(value);
     const { raw, sources } = json(value);
     return literal(unindentJson(raw), ...sources);
   };
-  const fn = { name, arguments: args === undefined ? "{}" : toArguments(args) };
+  const fn = { name, arguments: args ? toArguments(args) : "{}" };
   return { id: call.get("id"), type, function: fn };
 };
 
@@ -105,8 +105,8 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const parts = items.filter((part) => !isReasoning(part));
   // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
-    const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-    return thought === undefined ? [] : [{ part, thought, content: follow(thought) }];
+    const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
+    return thought ? [{ part, thought, content: follow(thought) }] : [];
   });
   const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
   const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
@@ -115,14 +115,14 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
   if (text === undefined || type === undefined)
-    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
+    return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
-const partOf = ({ follow, resolved }: Attachments, part: Value): OutputJson => {
+const partOf = ({ follow, resolved }: Attachments, part: Value) => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
-  if (type?.text === "image" && image !== undefined)
+  if (type?.text === "image" && image)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
   const sound = audio && follow(audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
@@ -140,7 +140,7 @@ const maxReferenceBytes = 64;
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
-    if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
+    if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
     return content;
   };
   /** Returns the attachment that a text refers to; returns any other value unchanged. */
@@ -158,7 +158,7 @@ const openAttachments = (sample: Value) => {
     });
     return { raw, sources };
   };
-  const resolved = (value: Value): OutputJson => {
+  const resolved = (value: Value) => {
     const { start, end } = value.span;
     if (value.isScalar && end - start > maxReferenceBytes) return value;
     const { raw, sources } = json(value);
@@ -169,7 +169,7 @@ const openAttachments = (sample: Value) => {
 
 /** Returns the tools of the models whose messages are in the sample. */
 const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
-  const tools = new Map<string, OutputJson>();
+  const tools = new Map<string, Json>();
   for (const event of events) {
     const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));
     for (const tool of isOwn ? event.items("tools") : []) {
@@ -182,5 +182,5 @@ const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: Reado
       tools.set(name.text, { type: "function", function: { name, description, parameters } });
     }
   }
-  return listUnlessEmpty([...tools.values()]);
+  return nonEmpty([...tools.values()]);
 };

@@ -1,10 +1,10 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
-import { literal, type Member, type OutputJson } from "./output-json.ts";
+import { literal, type Member } from "./output-json.ts";
 import * as rollouts from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const inspect: Format = {
   name: "inspect",
@@ -19,23 +19,15 @@ export const inspect: Format = {
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
-      ? value.get("eval", "task")?.isText === true && value.get("samples")?.isList === true
-      : value.get("id") !== undefined && value.get("epoch")?.isNumber === true,
+      ? value.get("eval", "task")?.isText && value.get("samples")?.isList
+      : value.has("id") && value.get("epoch")?.isNumber,
   open: (run) => ({
     convert: (record) => rolloutsOf(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
-  leftOutReasons: [
-    [reasons.ofRun, "version status eval plan results stats error reductions invalidated log_updates"],
-    ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
-    ["no message refers to it", "attachments"],
-    ["only the value of a score is converted", "scores score"],
-    [reasons.nested, "metadata"],
-  ],
-  rolloutList: "samples[]",
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
@@ -44,13 +36,13 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   return value.requireItems("samples").map((sample) => rolloutOf(run, sample, value));
 };
 
-const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollout => {
+const rolloutOf = (run: Run, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   return rollouts.convertPart(sample, group, () => {
-    if (group === undefined) throw new ConversionError("id is missing", sample);
+    if (group === undefined) throw sample.error("id is missing");
     const error = sample.get("error");
-    if (error !== undefined)
+    if (error)
       return { exception: rollouts.buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     const scores = scoresOf(sample, log);
     const started = sample.get("started_at");
@@ -67,28 +59,26 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
 
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): rollouts.RolloutReward => {
+const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
   const { rewardFrom, rewards } = run.options;
-  if (rewardFrom === undefined && rewards === undefined) {
+  if (!rewardFrom && !rewards) {
     const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
     throw rollouts.missingReward(sample, paths.join(" or ") || undefined);
   }
-  if (rewardFrom !== undefined) {
+  if (rewardFrom) {
     const [first, name, ...rest] = rewardFrom;
-    const isOlder = first === "scores" && sample.get("scores") === undefined;
+    const isOlder = first === "scores" && !sample.has("scores");
     const value = isOlder ? scores.get(String(name))?.get(...rest) : rollouts.readPath(sample, rewardFrom);
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
-    if (value?.isObject === true && value.members().length === 0)
-      throw new ConversionError(`${path} is not finite, because the sample was not scored`, value);
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
   return rollouts.findReward(run, { record: sample, ids });
 };
 
-const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
+const numberOf = (run: Run, value: Value) => {
   if (value.canBeMetric) return rollouts.toReward(run, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
@@ -99,20 +89,20 @@ const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
 /** The numbers of grades: correct, incorrect, partial, no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
-const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
+const metricsOf = (run: Run, scores: Scores) => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
-    if (value?.isObject === true) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
+    if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
     return value === undefined ? [] : [[`scores.${name}`, metricOf(value)]];
   });
 };
 
 /** Returns the scores by name. Older logs have one score, with its name in the results. */
-const scoresOf = (sample: Value, log: Value | undefined): Scores => {
+const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
-  if (scores !== undefined || older === undefined) return new Map(scores?.members());
+  if (scores || !older) return new Map(scores?.members());
   const name = log?.get("results", "scorer", "name") ?? log?.get("results", "scores", 0, "name");
   return new Map([[name?.text ?? "score", older]]);
 };

@@ -1,49 +1,49 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import { pluralize } from "../sentences.ts";
-import type { FormatRun } from "./format.ts";
-import { listUnlessEmpty, type OutputJson, rawLiteral, replaceMembers, toText } from "./output-json.ts";
-import { ConversionError, Value } from "./value.ts";
+import type { Run } from "./format.ts";
+import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { Value } from "./value.ts";
 
 /** The index is 0, because no other choice of the response is recorded. */
-export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
+export const choice = (message: Json, finish: Json, logprobs?: Json): Json => ({
   finish_reason: finish,
   index: 0,
   message,
   logprobs,
 });
 
-export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson => {
+export const deriveFinish = (run: Run, callsTools: boolean): Json => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";
 };
 
-export const textChoice = (run: FormatRun, content: Value, finish?: OutputJson): OutputJson =>
+export const textChoice = (run: Run, content: Value, finish?: Json) =>
   choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
-interface TurnOptions {
+type TurnOptions = Readonly<{
   /** The name of the value in errors. */
-  readonly name: string;
+  name: string;
   /** True if turns of the assistant are choices. */
-  readonly isSampled?: boolean;
-  readonly lastFinish?: OutputJson | undefined;
-}
+  isSampled?: boolean;
+  lastFinish?: Json | undefined;
+}>;
 
 /** False for an empty list. */
-export const haveTexts = (list: Value | undefined, key: string): boolean => {
+export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
 /** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
-export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): readonly OutputJson[] => {
+export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly Json[] => {
   const { name, isSampled = false, lastFinish } = options;
-  const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
+  const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
-  if (!value.isList) throw new ConversionError(`${name} is neither a list of messages nor text`, value);
+  if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
   const unknown = messages[roles.indexOf(undefined)];
-  if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
+  if (unknown) throw unknown.error(`a message of ${name} has no role`);
   const last = roles.lastIndexOf("assistant");
   let caller: Value | undefined;
   let answeredIds: string[] = [];
@@ -51,8 +51,7 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
     if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
       const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
-      if (id === undefined)
-        throw new ConversionError("tool_call_id is missing, and every earlier call has a result", message);
+      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("matched tool results without tool_call_id to the calls by order");
@@ -69,12 +68,12 @@ export const toTurns = (run: FormatRun, given: Value, options: TurnOptions): rea
 };
 
 const listCallIds = (caller: Value | undefined) =>
-  caller?.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []) ?? [];
+  caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
 
-export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
+export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
 /** Only the message of a choice may have null calls. */
-export const toChatMessage = (message: Value, isSampled: boolean): OutputJson => {
+export const toChatMessage = (message: Value, isSampled: boolean): Json => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
@@ -82,23 +81,23 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
 };
 
 /** Returns the recorded list if each call is complete; undefined without calls. */
-export const toToolCalls = (message: Value): OutputJson | undefined => {
+export const toToolCalls = (message: Value): Json | undefined => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
   const calls = items.map((call) => toToolCall(call));
   return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
 };
 
-export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
+export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
-export const toToolCall = (call: Value, newId?: OutputJson): OutputJson => {
-  const unwrapped = unwrapJson(call);
+export const toToolCall = (call: Value, newId?: Json): Json => {
+  const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
-  const isNested = fn?.isObject === true;
+  const isNested = fn?.isObject;
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
   const args = (isNested ? fn : unwrapped).get("arguments");
-  const isComplete = unwrapped === call && isNested && unwrapped.get("type") !== undefined && args?.isText === true;
+  const isComplete = unwrapped === call && isNested && unwrapped.has("type") && args?.isText;
   if (isComplete || name === undefined) return call;
   return {
     id: newId ?? unwrapped.get("id"),
@@ -108,43 +107,40 @@ export const toToolCall = (call: Value, newId?: OutputJson): OutputJson => {
   };
 };
 
-export const buildCall = (id: OutputJson | undefined, name: OutputJson, args: OutputJson): OutputJson => ({
+export const buildCall = (id: Json | undefined, name: Json, args: Json): Json => ({
   id,
   type: "function",
   function: { name, arguments: args },
 });
 
-export const toArguments = (args: Value | undefined): OutputJson => (args === undefined ? "{}" : toText(args));
+export const toArguments = (args: Value | undefined) => (args === undefined ? "{}" : toText(args));
 
-const omitKeys = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
+const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toFunctionTools = (tools: Value | undefined): OutputJson | undefined =>
-  listUnlessEmpty((tools?.items() ?? []).flatMap((tool) => toFunctionTool(tool) ?? []));
+export const toTools = (tools: Value | undefined): Json | undefined =>
+  nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool) ?? []));
 
-const toFunctionTool = (tool: Value): OutputJson | undefined => {
+const toTool = (tool: Value) => {
   const type = tool.get("type");
-  if (type !== undefined && type.text !== "function") return undefined;
+  if (type && type.text !== "function") return undefined;
   const fn = tool.get("function");
-  if (fn !== undefined) return type === undefined ? { type: "function", function: fn } : tool;
-  if (tool.get("name") === undefined) return undefined;
+  if (fn) return type ? tool : { type: "function", function: fn };
+  if (!tool.has("name")) return undefined;
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
   return { type: type ?? "function", function: new Map(members) };
 };
 
 /** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
-export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
+export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): Json => {
   const values = logprobs.items();
   if (values.length !== ids.length)
-    throw new ConversionError(
-      `found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`,
-      logprobs,
-    );
+    throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
   const tokens = values.map((logprob, at) => {
     const id = ids[at];
-    if (!logprob.isNumber) throw new ConversionError("a logprob is not a number", logprob);
-    if (id?.isNumber !== true) throw new ConversionError("a token id is not a number", id ?? logprob);
+    if (!logprob.isNumber) throw logprob.error("a logprob is not a number");
+    if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
     return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
   });
   return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);

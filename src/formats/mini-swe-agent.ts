@@ -1,10 +1,10 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
-import { type OutputJson, replaceMembers } from "./output-json.ts";
+import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",
@@ -16,14 +16,10 @@ export const miniSweAgent: Format = {
   },
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
-    value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
+    value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") && value.get("messages")?.isList,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  leftOutReasons: [
-    ["the choice of extra.response repeats it", "messages[].role messages[].content messages[].tool_calls"],
-    [reasons.nested, "info"],
-  ],
 };
 
 /** The prompts of each version contain one of these commands. */
@@ -43,13 +39,13 @@ export const miniSweAgentMessages: Format = {
   },
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
-  if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
-    throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
+  if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
+    throw version.error("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1");
   const messages = value.isList ? value.items() : value.requireItems("messages");
   const stem = stemOf(file);
   return buildTrajectory({
@@ -60,15 +56,15 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   });
 };
 
-const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
-  if (!message.isObject) throw new ConversionError("a message is not an object", message);
+const turnsOf = (run: Run, message: Value) => {
+  if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
   const role = message.require("role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
-  if (malformed !== undefined)
+  if (malformed)
     run.skip(
       malformed,
       "a response with a format error, because the agent's later prompts do not contain the response",
@@ -76,14 +72,19 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
-const sampledTurn = (run: FormatRun, message: Value): readonly OutputJson[] => {
+const sampledTurn = (run: Run, message: Value) => {
   const answer = message.get("extra", "response");
-  if (answer?.get("output")?.isList === true) return convertOutput(run, answer);
+  if (answer?.get("output")?.isList) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
-  if (sampled?.get("message")?.isObject === true && finish !== undefined) return [sampled];
+  if (sampled?.get("message")?.isObject && finish) {
+    for (const key of ["role", "content", "tool_calls"]) {
+      const value = message.get(key);
+      if (value) run.leaveOut(value, "the choice of extra.response repeats it");
+    }
+    return [sampled];
+  }
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 
-const omitExtra = (message: Value): OutputJson =>
-  replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });
+const omitExtra = (message: Value) => replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });

@@ -1,10 +1,10 @@
 /** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { toFunctionTools } from "./messages.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 /** Names of files next to the rollouts: files of failed attempts, and files without rollouts. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
@@ -15,22 +15,16 @@ export const nemoGym: Format = {
   title: "rollouts of NeMo Gym",
   keys: { group: "_ng_task_index, else the prompt", reward: "reward", sampled: "response.output" },
   records: { text: "lines" },
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
-    (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
-    (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
+    (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||
+    (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    [reasons.onlyFunctions, "responses_create_params.tools[]"],
-    [reasons.withoutLogprobs, "response.output[].generation_token_ids"],
-    [reasons.tokens, "response.output[].prompt_token_ids"],
-    [reasons.nested, "agent_ref"],
-  ],
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file, position } = record;
   if (otherFiles.test(file)) {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
@@ -39,25 +33,25 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   const group = groupOf(record);
   record.group = group;
   const rollout = value.get("_ng_rollout_index");
-  const isFirst = run.isFirst(rollout === undefined ? `${position} ${file}` : `${group} ${rollout.raw}`, record);
-  if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) return [trajectoryOf(run, value)];
+  const isFirst = run.isFirst(rollout ? `${group} ${rollout.raw}` : `${position} ${file}`, record);
+  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [trajectoryOf(run, value)];
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
 };
 
-const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
+const trajectoryOf = (run: Run, row: Value) => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
-  const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
+  const before = instructions ? [{ role: "system", content: instructions }] : [];
   const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
   return buildTrajectory({
     reward,
     turns: [...before, ...convertInput(run, params.require("input")), ...convertOutput(run, response)],
-    tools: toFunctionTools(params.get("tools")) ?? toFunctionTools(response.get("tools")),
+    tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
     metrics,
     metadata: [
       ...row.flatMembers().filter(([key]) => !taken.has(key)),
@@ -70,17 +64,16 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
-  if (task !== undefined) return JSON.stringify([mainFile, task.raw]);
+  if (task) return JSON.stringify([mainFile, task.raw]);
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
-  if (prompt === undefined)
-    throw new ConversionError("_ng_task_index and the prompt are missing, so the group is unknown", value);
+  if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
   return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
 
 const buildFailure = (row: Value) => {
-  const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText === true);
+  const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText);
   return buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
 };

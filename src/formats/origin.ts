@@ -1,7 +1,6 @@
 /** Maps converted lines to records. Converts a record again to locate one of its values. */
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
-import type { ProblemLocation } from "../check/rules/problems.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
@@ -11,28 +10,20 @@ import type { ConvertedFile, ConvertedGroup, RolloutPosition, WrittenRollout } f
 import { findSource } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-interface ConvertedInput {
-  readonly files: readonly ConvertedFile[];
-  readonly groups: readonly ConvertedGroup[];
-  readonly format: Format;
-  readonly converter: Converter;
-}
-
 /** Returns the files in reading order. */
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,
-  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly hasReceipt: boolean },
-): Promise<readonly ConvertedFile[]> => {
-  const orderOf = ({ name }: input.Source) => (format.lastFilePattern?.test(name) === true ? 1 : 0);
+  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { hasReceipt: boolean },
+) => {
+  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
-  for (const source of sources.toSorted((a, b) => orderOf(a) - orderOf(b))) {
+  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     try {
       const records = await input.openRecords(source, kinds, maxUnpackedBytes);
       const position = files.length;
-      const fileSet = format.hasGroupsAcrossFiles === true ? 0 : position;
-      files.push({ name: source.name, records, position, fileSet });
+      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
@@ -42,19 +33,21 @@ export const openFiles = async (
 };
 
 /** Parses a record; undefined for invalid JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
-export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord): Value | undefined => {
+export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition): SourceRecord | undefined => {
+  const { hasNonFinite, jsonColumns } = format;
   if (raw.wrong !== undefined) return undefined;
-  if (raw.columns !== undefined && jsonColumns !== undefined) {
-    const { bytes, texts } = input.extractTexts(raw.columns, jsonColumns);
-    return Value.parse(bytes, undefined, texts);
-  }
-  return hasNonFinite === true ? Value.parsePython(raw.bytes) : Value.parse(raw.bytes);
+  const { bytes, texts } =
+    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
+  return value && toRecord(value, raw, at);
 };
 
-export const toSourceRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => {
-  const { file, record: position } = at;
-  return { value, file: file.name, position, member };
-};
+export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
+  value,
+  file: at.file.name,
+  position: at.record,
+  member,
+});
 
 /** If the conversion fails, the record becomes one rollout with the error. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
@@ -66,18 +59,30 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   }
 };
 
-export const createLineOrigin = (converted: ConvertedInput): input.LineOrigin => {
-  const { files, groups, format } = converted;
-  const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
+type Converted = Readonly<{
+  files: readonly ConvertedFile[];
+  groups: readonly ConvertedGroup[];
+  format: Format;
+  converter: Converter;
+}>;
+
+export const createLineOrigin = ({ files, groups, format, converter }: Converted): input.LineOrigin => {
+  const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
+  const convertAgain = async (written: WrittenRollout) => {
+    const raw = await written.file.records.reread(written.record);
+    const record = raw && parseRecord(format, raw, written);
+    const rollouts = record && convertRecord(converter, record);
+    return { raw, value: record?.value, rollout: rollouts?.[written.position] };
+  };
   return {
     files: files.map(({ name }) => name),
     canRegroup: format.takesGroupKey === true && files.length > 1,
-    isBroken: (line) => groups[line - 1]?.isBroken === true,
+    isBroken: (line) => groups[line - 1]?.isBroken ?? false,
     digestOf: (line, kept) => {
       const rollouts = rolloutsOf(line);
       const trajectories = rollouts.filter(({ length }) => length > 0);
       const selected = new Set(kept?.map((at) => trajectories[at]));
-      const chosen = kept === undefined ? rollouts : rollouts.filter((item) => item.length === 0 || selected.has(item));
+      const chosen = kept ? rollouts.filter((item) => item.length === 0 || selected.has(item)) : rollouts;
       // Sorts the digests, because the order of the records does not change the group.
       const digests = chosen.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
@@ -87,8 +92,39 @@ export const createLineOrigin = (converted: ConvertedInput): input.LineOrigin =>
       const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
       return { file: record.label, line: record.line };
     },
-    locationOf: async (line, path) => await locateValue(converted, rolloutsOf(line), path),
-    recordsOf: async (line) => await readRecords(converted, rolloutsOf(line)),
+    async locationOf(line, path) {
+      const [key, position] = path;
+      const rollouts = rolloutsOf(line);
+      const isException = key === "exceptions";
+      const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
+      const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+      const { raw, value, rollout } = written ? await convertAgain(written) : {};
+      if (!raw || !value) return {};
+      const json = rollout?.trajectory ?? rollout?.exception;
+      const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
+      return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
+    },
+    /** Returns each record (or part) and each document of a group once, on one line. */
+    async recordsOf(line) {
+      const parts = rolloutsOf(line).map(
+        (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
+      );
+      const records: input.OriginRecord[] = [];
+      const documents = new Set<string>();
+      for (const written of new Map(parts).values()) {
+        const { raw, rollout } = await convertAgain(written);
+        if (!raw || raw.wrong !== undefined) continue;
+        const { label, line } = written.file.records.locate(written.record);
+        const own = raw.bytes.subarray(written.span?.start, written.span?.end);
+        records.push({ file: label, line, bytes: replaceLineEnds(Buffer.from(own)) });
+        for (const { document = "", bytes } of rollout?.documents ?? []) {
+          if (!documents.has(document))
+            records.push({ file: document, line: 1, bytes: replaceLineEnds(Buffer.from(bytes)) });
+          documents.add(document);
+        }
+      }
+      return records;
+    },
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,
   };
 };
@@ -104,56 +140,17 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   }
 }
 
-const locateValue = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[], path: Path) => {
-  const [key, position] = path;
-  const isException = key === "exceptions";
-  const candidates = rollouts.filter((written) => (written.length === 0) === isException && written.position >= 0);
-  const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
-  const { raw, value, rollout } = await convertAgain(converted, written);
-  if (raw === undefined || value === undefined) return {};
-  const json = rollout?.trajectory ?? rollout?.exception;
-  const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
-  return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
-};
-
-const convertAgain = async ({ format, converter }: ConvertedInput, written: WrittenRollout | undefined) => {
-  const raw = await written?.file.records.reread(written.record);
-  const value = raw && parseRecord(format, raw);
-  const rollouts = written && value && convertRecord(converter, toSourceRecord(value, raw, written));
-  return { raw, value, rollout: rollouts?.[written?.position ?? 0] };
-};
-
-/** Returns each record (or part) and each document of a group once, on one line. */
-const readRecords = async (converted: ConvertedInput, rollouts: readonly WrittenRollout[]) => {
-  const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
-  const records: input.OriginRecord[] = [];
-  const documents = new Set<string>();
-  for (const item of byPart.values()) {
-    const { raw, rollout } = await convertAgain(converted, item);
-    if (raw === undefined || raw.wrong !== undefined) continue;
-    const { label, line } = item.file.records.locate(item.record);
-    const own = replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end)));
-    records.push({ file: label, line, bytes: own });
-    for (const { document = "", bytes } of rollout?.documents ?? []) {
-      if (!documents.has(document))
-        records.push({ file: document, line: 1, bytes: replaceLineEnds(Buffer.from(bytes)) });
-      documents.add(document);
-    }
-  }
-  return records;
-};
-
 /** @param rest the path below the value */
-export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []): ProblemLocation => {
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
-  return { file: raw.label, ...(raw.isComposed === true ? {} : { line: raw.line }), path };
+  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
 };
 
-export const locateByte = (raw: input.RawRecord, offset: number): ProblemLocation => {
+export const locateByte = (raw: input.RawRecord, offset: number) => {
   const { bytes, start, line, label, isComposed, within } = raw;
-  if (isComposed === true) return { file: label };
+  if (isComposed) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
   return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
 };

@@ -17,64 +17,62 @@ class JsonLiteral {
 }
 
 /** A member with the value undefined is not written. */
-export type Member = readonly [key: string, value: OutputJson | undefined];
+export type Member = readonly [key: string, value: Json | undefined];
 
-type PlainObject = { readonly [key: string]: OutputJson | undefined };
+type PlainObject = { readonly [key: string]: Json | undefined };
 type Scalar = string | number | null;
 /** For keys of a record, because a plain object would put keys that are integers first. */
-type OutputMap = Map<string, OutputJson | undefined>;
-export type OutputJson = Value | JsonLiteral | OutputMap | PlainObject | readonly OutputJson[] | Scalar;
+type OutputMap = Map<string, Json | undefined>;
+export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
 
-export const literal = (data: unknown, ...sources: JsonSources): OutputJson =>
-  rawLiteral(JSON.stringify(data), sources);
+export const literal = (data: unknown, ...sources: JsonSources): Json => rawLiteral(JSON.stringify(data), sources);
 
-export const rawLiteral = (json: string, sources: JsonSources): OutputJson => new JsonLiteral(json, sources);
+export const rawLiteral = (json: string, sources: JsonSources): Json => new JsonLiteral(json, sources);
 
 /** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
-export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
+export const toText = (value: Value): Json => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
-export const unindentJson = (json: string): string =>
+export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const mapUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
+export const nonEmptyMap = (members: Iterable<Member>): Json | undefined => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
 /** Also adds members; undefined removes a member. */
-export const replaceMembers = (value: Value, replacements: PlainObject): OutputJson =>
-  new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(replacements)]);
+export const replaceMembers = (value: Value, replacements: PlainObject): Json =>
+  new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
-export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | undefined =>
-  values.length === 0 ? undefined : values;
+export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
 
-const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
+const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 
 /** Returns the members of a map or plain object, or the elements of a list; nothing for other JSON. */
-export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
+export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
   const members = json instanceof Map ? [...json] : Object.entries(json);
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
+export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
 /** Finds the record's value that became the JSON at a path, and the rest of the path below this value. */
-export const findSource = (json: OutputJson, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
+export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
-  if (source !== undefined) return { value: source, rest: [] };
+  if (source) return { value: source, rest: [] };
   const [key, ...rest] = path;
   const children = childrenOf(json);
   const child = children.find(([childKey]) => childKey === key);
-  if (child !== undefined) return findSource(child[1], rest);
+  if (child) return findSource(child[1], rest);
   // A missing member is located at the first source in its object.
   for (const [, descendant] of children) {
     const childSource = findSource(descendant, []);
-    if (childSource !== undefined) return childSource;
+    if (childSource) return childSource;
   }
   return undefined;
 };
@@ -101,7 +99,7 @@ export class JsonWriter {
     this.length = after;
   }
 
-  writeOnOneLine(json: OutputJson): Buffer {
+  writeOnOneLine(json: Json): Buffer {
     const start = this.length;
     this.#writeJson(json);
     return replaceLineEnds(this.#bytes.subarray(start, this.length));
@@ -114,7 +112,7 @@ export class JsonWriter {
     return bytes;
   }
 
-  #writeJson(json: OutputJson): void {
+  #writeJson(json: Json): void {
     if (json instanceof Value) this.write(json.bytes, json.span.start, json.span.end);
     else if (json instanceof JsonLiteral) this.write(Buffer.from(json.json));
     else if (json === null || typeof json !== "object") this.write(toJson(json));
@@ -131,7 +129,7 @@ export class JsonWriter {
     }
   }
 
-  #writeItem(json: OutputJson | undefined, key?: string): void {
+  #writeItem(json: Json | undefined, key?: string): void {
     if (json === undefined) return;
     if (key !== undefined) {
       this.write(toJson(key));
@@ -148,7 +146,7 @@ const maxCachedJson = 2 ** 10;
 
 const toJson = (data: Scalar) => {
   const cached = cachedJson.get(data);
-  if (cached !== undefined) return cached;
+  if (cached) return cached;
   const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));
   if (cachedJson.size < maxCachedJson) cachedJson.set(data, json);
   return json;

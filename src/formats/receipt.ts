@@ -1,6 +1,6 @@
 /** Counts the values of each file and path that a conversion carried, changed or left out. */
 import type { Format, Rollout, SourceRecord } from "./format.ts";
-import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
+import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
@@ -29,7 +29,7 @@ export const openReceipt = () => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
   };
   const leaveOut = (value: Value, reason: string) => setOutcome(value, { list: "left_out", text: reason });
-  const setTargets = (json: OutputJson, to: string) => {
+  const setTargets = (json: Json, to: string) => {
     if (json instanceof Value) setOutcome(json, { list: "carried", text: to });
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
@@ -37,13 +37,9 @@ export const openReceipt = () => {
   const countLeaf = (file: string, path: string, { list, text }: Outcome) => {
     const key = `${list} ${file} ${path} ${text}`;
     const existing = counts.get(key);
-    if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
+    if (!existing) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
-  const listCounts = (list: Outcome["list"]): readonly ValueCount[] =>
-    [...counts.values()].filter((count) => count.list === list).sort((a, b) => b.count - a.count);
-  const listTargets = (list: Outcome["list"]) =>
-    listCounts(list).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
 
   return {
     leaveOut,
@@ -59,15 +55,15 @@ export const openReceipt = () => {
         if (exception !== undefined) setTargets(exception, "exception");
         for (const [key, json] of members) setTargets(json, `group.${key}`);
       }
-      const reasonAt = (path: string, leaf: Value) => {
+      const reasonFor = (leaf: Value) => {
         if (leaf.isNull) return "the value is null";
-        if (rollouts === undefined) return unconverted;
-        return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
+        if (!rollouts) return unconverted;
+        return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
       };
       // Not recursive, because values can be nested more deeply than the stack.
       const countAll = (file: string, root: Value) => {
         const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
-        for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+        for (let next = pending.pop(); next; next = pending.pop()) {
           const { current, path } = next;
           const outcome = outcomes.get(current.id) ?? next.around;
           const children = [...current.items().entries(), ...current.members()];
@@ -77,9 +73,9 @@ export const openReceipt = () => {
           }
           if (children.length > 0) continue;
           // If the JSON in a string was parsed, counts the values of this JSON, unless the string has a target.
-          const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
-          if (inner !== undefined) pending.push({ current: inner, path, around: outcome });
-          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
+          const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
+          if (inner) pending.push({ current: inner, path, around: outcome });
+          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });
         }
       };
       countAll(file, value);
@@ -91,10 +87,13 @@ export const openReceipt = () => {
       outcomes.clear();
     },
     data() {
-      const [changed, carried, left] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
-      const left_out = left.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
-      const placed = sumCounts(changed) + sumCounts(carried);
-      const leaves = { read: placed + sumCounts(left_out), placed, left_out: sumCounts(left_out) };
+      const all = [...counts.values()].sort((a, b) => b.count - a.count);
+      const listTargets = (wanted: Outcome["list"]) =>
+        all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));
+      const left_out = listTargets("left_out").map(({ to: reason, count, ...at }) => ({ ...at, reason, count }));
+      const [read, left] = [sumCounts(all), sumCounts(left_out)];
+      const leaves = { read, placed: read - left, left_out: left };
+      const [changed, carried] = [listTargets("changed"), listTargets("carried")];
       return { format: [...formats].join(", "), leaves, left_out, changed, carried };
     },
   };
@@ -105,16 +104,4 @@ const sumCounts = (counts: readonly Pick<ValueCount, "count">[]) => counts.reduc
 const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;
   return path === "" ? key : `${path}.${key}`;
-};
-
-const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string) => {
-  const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
-  let best = { reason: "rollcall's format has no field for it", length: 0 };
-  for (const [reason, paths] of leftOutReasons) {
-    for (const prefix of paths.split(" ")) {
-      const isIncluded = tail.startsWith(prefix) && ["", ".", "["].includes(tail.charAt(prefix.length));
-      if (isIncluded && prefix.length > best.length) best = { reason, length: prefix.length };
-    }
-  }
-  return best.reason;
 };

@@ -1,43 +1,25 @@
 /** Lists the formats of other tools, and finds the format of an input by its first records. */
 import { dirname, join } from "node:path";
-import type { Path } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { art } from "./art.ts";
+import { atif } from "./atif.ts";
+import * as rows from "./chat-rows.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
+import { harbor } from "./harbor.ts";
+import { inspect } from "./inspect.ts";
+import { miniSweAgent, miniSweAgentMessages } from "./mini-swe-agent.ts";
+import { nemoGym } from "./nemo-gym.ts";
+import { tau2 } from "./tau2.ts";
 import { Value } from "./value.ts";
+import { verifiersV0 } from "./verifiers-v0.ts";
+import { verifiersV1 } from "./verifiers-v1.ts";
 
-const loadRows = async () => await import("./chat-rows.ts");
-
-/** Formats by the values of `--from`. */
-const formats: Readonly<Record<string, () => Promise<Format>>> = {
-  atif: async () => (await import("./atif.ts")).atif,
-  harbor: async () => (await import("./harbor.ts")).harbor,
-  "mini-swe-agent": async () => (await import("./mini-swe-agent.ts")).miniSweAgent,
-  "mini-swe-agent-messages": async () => (await import("./mini-swe-agent.ts")).miniSweAgentMessages,
-  "verifiers-v0": async () => (await import("./verifiers-v0.ts")).verifiersV0,
-  art: async () => (await import("./art.ts")).art,
-  "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
-  "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
-  "openai-chat": async () => (await loadRows()).openaiChat,
-  trl: async () => (await loadRows()).trl,
-  sharegpt: async () => (await loadRows()).shareGpt,
-  openrlhf: async () => (await loadRows()).openrlhf,
-  verl: async () => (await loadRows()).verl,
-  skyrl: async () => (await loadRows()).skyrl,
-  "nemo-rl": async () => (await loadRows()).nemoRl,
-  inspect: async () => (await import("./inspect.ts")).inspect,
-  tau2: async () => (await import("./tau2.ts")).tau2,
-};
-
-export const formatNames: readonly string[] = Object.keys(formats);
-
-/** Returns undefined for `auto`. */
-const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> =>
-  messagesFrom === undefined ? await formats[name]?.() : (await loadRows()).messageRows(messagesFrom);
-
-export const loadFormats = async (): Promise<readonly Format[]> =>
-  await Promise.all(Object.values(formats).map(async (load) => await load()));
+export const formats: readonly Format[] = [
+  ...[atif, harbor, miniSweAgent, miniSweAgentMessages, verifiersV0, art, verifiersV1, nemoGym],
+  ...[rows.openaiChat, rows.trl, rows.shareGpt, rows.openrlhf, rows.verl, rows.skyrl, rows.nemoRl, inspect, tau2],
+];
 
 type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 
@@ -54,7 +36,9 @@ export const ownFormat: Format = {
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
-  const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
+  const given = messagesFrom
+    ? rows.messageRows(messagesFrom)
+    : [ownFormat, ...formats].find(({ name }) => name === from);
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
@@ -63,7 +47,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
     const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) skipped.push(source.name);
-    else if (rejection !== undefined) problems.report("not-json", rejection, location);
+    else if (rejection) problems.report("not-json", rejection, location);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
     else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
@@ -82,26 +66,29 @@ const recognizeInput = async (
   { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
 ) => {
   const head = input.readHead(source.bytes, input.sniffedBytes);
-  const [container, sniffed] = [input.findContainer(head), input.findFormatError(head, source.name)];
-  const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
+  const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
+  const data = error?.rule === "not-json" ? error.data : undefined;
   // A file on the command line has the given format.
-  if (given !== undefined && !folders.has(source.name)) {
-    const isReadable = container === undefined || given.records[container] !== undefined;
-    const rejection = data && { ...data, instead: "correct or omit --from" };
-    return isReadable ? { source, formats: [given] } : { source, formats: [], rejection };
+  if (given && !folders.has(source.name)) {
+    if (!container || given.records[container]) return { source, formats: [given] };
+    return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
-  const candidates = given === undefined ? await loadFormats() : [given];
-  const { formats, unreadable, row } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
+  const { matching, unreadable, row } = await matchFormats(source, given ? [given] : formats, {
+    container,
+    maxUnpackedBytes,
+  });
   // `matchFormats` recognizes rollcall's format even if another format is given.
-  const matching = given === undefined ? formats : formats.filter((format) => format === given);
-  const hasReward = rewardFrom !== undefined || rewards !== undefined;
-  const columns = row && { unreadable: "its columns match no format", instead: input.columnAdvice(row, hasReward) };
+  const own = given ? matching.filter((format) => format === given) : matching;
+  const columns = row && {
+    unreadable: "its columns match no format",
+    instead: input.columnAdvice(row, Boolean(rewardFrom ?? rewards)),
+  };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...reason } : undefined;
+  const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
   /** The kind of a file of unknown format, if none of its records can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
-    formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: matching, rejection, damagedKind };
+    matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  return { source, formats: own, rejection, damagedKind };
 };
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
@@ -109,20 +96,20 @@ const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
 
 /** Gives an unrecognized file the only known format that fits. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
-  const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
+  const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
     const { source, damagedKind: kind, rejection } = recognized;
-    if (recognized.formats.length > 0 || (kind === undefined && rejection !== undefined)) return recognized;
-    const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
-    return formats.length === 1 ? { source, formats } : recognized;
+    if (recognized.formats.length > 0 || (!kind && rejection)) return recognized;
+    const fitting = [...known].filter((one) => (kind ? one.records[kind] : fitsName(one, source)));
+    return fitting.length === 1 ? { source, formats: fitting } : recognized;
   });
 };
 
-const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
+const dropParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
-    inputs.flatMap(({ source, formats: [firstFormat] }) => {
-      const format = firstFormat ?? known.find((candidate) => fitsName(candidate, source));
+    inputs.flatMap(({ source, formats: [first] }) => {
+      const format = first ?? known.find((candidate) => fitsName(candidate, source));
       return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
     }),
   );
@@ -140,23 +127,21 @@ const matchFormats = async (
   { container, maxUnpackedBytes }: { container: input.Container | undefined; maxUnpackedBytes: number },
 ) => {
   const { name: file, bytes } = source;
-  if (container === undefined && input.hasRollcallKey(bytes)) return { formats: [ownFormat] };
-  const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
-  let unreadable = container === undefined ? noJson : undefined;
+  if (!container && input.hasRollcallKey(bytes)) return { matching: [ownFormat] };
+  const possible = candidates.filter(({ records }) => records[container ?? "text"]);
+  let unreadable = container ? undefined : noJson;
   try {
-    const records: AsyncIterable<FirstRecord> =
-      container === undefined
-        ? readFirstRecords(source, maxUnpackedBytes)
-        : // All formats that read a container read the same records.
-          readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
-    for await (const raw of records) {
+    const firstRecords: AsyncIterable<FirstRecord> = container
+      ? // All formats that read a container read the same records.
+        readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
+      : readFirstRecords(source, maxUnpackedBytes);
+    for await (const raw of firstRecords) {
       const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
-      unreadable = value === undefined ? (wrong ?? noJson) : undefined;
-      if (value === undefined) continue;
-      const candidatesOfKind = formats.filter(({ records }) => kind === undefined || kind === records.text);
-      const matching = candidatesOfKind.filter((format) => format.recognizes({ value, file, position: 0, member }));
-      if (matching.length > 0 || container !== undefined)
-        return { formats: matching, row: columns && { ...columns, ...Object(value.data) } };
+      unreadable = value ? undefined : (wrong ?? noJson);
+      if (!value) continue;
+      const record = { value, file, position: 0, member };
+      const matching = possible.filter((one) => (!kind || kind === one.records.text) && one.recognizes(record));
+      if (matching.length > 0 || container) return { matching, row: columns && { ...columns, ...Object(value.data) } };
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
@@ -164,11 +149,11 @@ const matchFormats = async (
   }
   // For a document that is too large to be read, only the name counts.
   const isPossible = (one: Format) =>
-    container === undefined
-      ? bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
-      : unreadable !== undefined;
-  const possible = formats.filter(isPossible);
-  return { formats: possible.length === 1 ? possible : [], unreadable };
+    container
+      ? unreadable !== undefined
+      : bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source);
+  const remaining = possible.filter(isPossible);
+  return { matching: remaining.length === 1 ? remaining : [], unreadable };
 };
 
 const noJson = "it contains no JSON";
@@ -187,8 +172,8 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
     // A line end has up to two bytes.
-    const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
-    if (value?.isObject === true || (value !== undefined && isWhole)) {
+    const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
+    if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // Only an object on the first line shows that the text has lines. A text that begins with [ may be a document.
       hasLines ||= count === 0 && !isList;
@@ -198,7 +183,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   if (hasLines || bytes.size > input.maxDocumentBytes) return;
   for await (const raw of readRawRecords(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.parsePython(raw.bytes);
-    if (value !== undefined) yield { ...raw, value, kind: "document" };
+    if (value) yield { ...raw, value, kind: "document" };
   }
 }
 
@@ -206,6 +191,6 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
 async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
-  if (first !== undefined) yield first;
+  if (first) yield first;
   if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;
 }

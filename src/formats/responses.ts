@@ -1,21 +1,21 @@
 /** Converts items of the Responses API to chat messages, and sampled items to choices. */
-import type { FormatRun } from "./format.ts";
+import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type OutputJson, toText } from "./output-json.ts";
-import { ConversionError, type Value } from "./value.ts";
+import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
+import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** @throws ConversionError */
-export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[] => {
+export const convertInput = (run: Run, input: Value): readonly Json[] => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
 /** Returns choices, and results of calls. @throws ConversionError */
-export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
+export const convertOutput = (run: Run, response: Value): readonly Json[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -27,15 +27,15 @@ export const convertOutput = (run: FormatRun, response: Value): readonly OutputJ
   });
 };
 
-const typeOf = (item: Value) => item.textAt("type") ?? (item.get("role") === undefined ? undefined : "message");
+const typeOf = (item: Value) => item.textAt("type") ?? (item.has("role") ? "message" : undefined);
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
-const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
+const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
 /** A turn ends before an item of another role or a second message, or after an item with ids. */
-const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
-  if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
+const splitTurns = (run: Run, items: Value) => {
+  if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
   const end = (kept = 0) => {
@@ -44,7 +44,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   };
   for (const item of items.items()) {
     const type = typeOf(item);
-    if (type === undefined) throw new ConversionError("an item has no type", item);
+    if (type === undefined) throw item.error("an item has no type");
     if (type === "function_call_output" || (type === "message" && item.textAt("role") !== "assistant")) {
       end();
       parts.push(item);
@@ -53,47 +53,47 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
       if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
-      if (item.get("generation_token_ids") !== undefined) end();
+      if (item.has("generation_token_ids")) end();
     } else run.skip(item, `an item of type ${type}`);
   }
   end();
   return parts;
 };
 
-const mergeTurn = (turn: Turn): OutputJson => {
+const mergeTurn = (turn: Turn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
-  const texts = content?.isList === true ? textsIn(content.items()) : content ? [content] : [];
+  const texts = content?.isList ? textsIn(content.items()) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return {
     role: message?.get("role") ?? "assistant",
     content: joinTexts(texts) ?? null,
     refusal: joinTexts(refusals),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: listUnlessEmpty(callsIn(turn).map(callOf)),
+    tool_calls: nonEmpty(callsIn(turn).map(callOf)),
   };
 };
 
 /** A single text keeps its bytes. */
-const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefined => {
+const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
 const textsIn = (parts: readonly Value[]) => parts.flatMap((part) => part.get("text") ?? []);
 
-const reasoningIn = (item: Value): readonly Value[] => {
+const reasoningIn = (item: Value) => {
   const texts = textsIn(item.items("content"));
   return texts.length > 0 ? texts : textsIn(item.items("summary"));
 };
 
-const callOf = (call: Value): OutputJson =>
+const callOf = (call: Value) =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
 /** Prefers logprobs with token ids to the logprobs of the API. */
-const logprobsIn = (turn: Turn): OutputJson | undefined => {
-  const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
-  if (recorded !== undefined) {
+const logprobsIn = (turn: Turn) => {
+  const recorded = turn.find((item) => item.has("generation_log_probs", 0));
+  if (recorded) {
     const ids = recorded.require("generation_token_ids");
     return toLogprobs(recorded.require("generation_log_probs"), ids.items(), [ids]);
   }
@@ -103,24 +103,24 @@ const logprobsIn = (turn: Turn): OutputJson | undefined => {
 };
 
 /** Converts the result of a tool, or a message of another role. @throws ConversionError */
-export const convertItem = (item: Value): OutputJson => {
+export const convertItem = (item: Value): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
 };
 
-const contentOf = (content: Value): OutputJson => {
+const contentOf = (content: Value) => {
   if (!content.isList) return toText(content);
   const parts = content.items();
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
 };
 
 /** Returns a part unchanged if chat messages have no type for the part. */
-const partOf = (part: Value): OutputJson => {
+const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
-  if (text !== undefined) return { type: literal("text", type), text };
-  if (type?.text === "input_image" && image?.isText === true)
+  if (text) return { type: literal("text", type), text };
+  if (type?.text === "input_image" && image?.isText)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);

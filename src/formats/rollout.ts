@@ -5,9 +5,9 @@ import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { FormatRun, Rollout } from "./format.ts";
-import { unwrapJson } from "./messages.ts";
-import { listUnlessEmpty, literal, type Member, mapUnlessEmpty, type OutputJson, rawLiteral } from "./output-json.ts";
+import type { Rollout, Run } from "./format.ts";
+import { unwrap } from "./messages.ts";
+import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** A ConversionError breaks only this part. */
@@ -21,80 +21,78 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
 };
 
 export interface RolloutReward {
-  readonly reward: OutputJson;
+  readonly reward: Json;
   /** The reward's part of the dedup key. */
   readonly identity?: string;
 }
 
-interface TrajectoryParts {
-  readonly reward: RolloutReward;
-  readonly turns: readonly OutputJson[];
-  readonly tools?: OutputJson | undefined;
-  readonly histories?: readonly OutputJson[];
-  readonly policy?: Value | undefined;
-  readonly metrics?: Iterable<Member>;
-  readonly metadata?: Iterable<Member>;
-  readonly startTime?: OutputJson | undefined;
-  readonly identity?: string;
-}
+type TrajectoryParts = Readonly<{
+  reward: RolloutReward;
+  turns: readonly Json[];
+  tools?: Json | undefined;
+  histories?: readonly Json[];
+  policy?: Value | undefined;
+  metrics?: Iterable<Member>;
+  metadata?: Iterable<Member>;
+  startTime?: Json | undefined;
+  identity?: string;
+}>;
 
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
-  const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
+  const { reward, histories = [], policy, metrics = [], metadata = [], identity = "" } = parts;
   const trajectory = {
-    messages_and_choices: turns,
-    tools,
-    additional_histories: listUnlessEmpty(histories),
+    messages_and_choices: parts.turns,
+    tools: parts.tools,
+    additional_histories: nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: mapUnlessEmpty(metrics),
-    metadata: mapUnlessEmpty(metadata),
-    start_time: startTime,
+    metrics: nonEmptyMap(metrics),
+    metadata: nonEmptyMap(metadata),
+    start_time: parts.startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson => {
+export const buildException = (message: Json, type?: Json, traceback?: Json): Json => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
+export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
 
-interface RewardQuery {
-  readonly record: Value;
+type RewardQuery = Readonly<{
+  record: Value;
   /** Ids for `--rewards`. */
-  readonly ids: readonly (Value | string | undefined)[];
-  readonly readOwn?: () => OutputJson | undefined;
-}
+  ids: readonly (Value | string | undefined)[];
+  readOwn?: () => Json | undefined;
+}>;
 
 /** Also reads in strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
-  const holder = unwrapJson(record);
+  const holder = unwrap(record);
   for (let { length } = path; length > 0; length--) {
     const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
     const value = child && readPath(child, path.slice(length));
-    if (value !== undefined) return value;
+    if (value) return value;
   }
   return undefined;
 };
 
 /** `--reward-from` and `--rewards` override `readOwn`. @throws ConversionError */
-export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery): RolloutReward => {
+export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
-  if (rewardFrom !== undefined) {
+  if (rewardFrom) {
     const value = readPath(record, rewardFrom);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? parseReward(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
-    const text = value?.text && JSON.stringify(shortName(value.text));
-    const found = value === undefined ? "nothing" : value.isText ? `the text ${text || '""'}` : "no number";
     const option = value && suggestReward([[path, value]]);
-    const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
-    throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
+    const fix = option ? `pass ${option}` : describeNumbers(record, rewardFrom);
+    throw (value ?? record).error(`--reward-from finds ${value ? "no number" : "nothing"} at ${path} (${fix})`);
   }
-  if (rewards !== undefined) {
+  if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
     for (const name of names) {
       const json = rewards.get(name);
@@ -102,10 +100,9 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
       run.usedRewardIds.add(name);
       return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
-    const noId = "the record has no id for --rewards (add an id to the record)";
+    if (names.length === 0) throw record.error("the record has no id for --rewards (add an id to the record)");
     const fix = "add the reward of this record to the file of --rewards";
-    const noReward = `--rewards has no reward for ${names.join(" or ")} (${fix})`;
-    throw new ConversionError(names.length > 0 ? noReward : noId, record);
+    throw record.error(`--rewards has no reward for ${names.join(" or ")} (${fix})`);
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
@@ -113,7 +110,7 @@ export const findReward = (run: FormatRun, { record, ids, readOwn }: RewardQuery
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
-export const toReward = (run: FormatRun, value: Value): OutputJson | undefined => {
+export const toReward = (run: Run, value: Value): Json | undefined => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
@@ -122,7 +119,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Many tables contain only strings. */
-const parseReward = (run: FormatRun, value: Value): OutputJson | undefined => {
+const parseReward = (run: Run, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
@@ -130,31 +127,27 @@ const parseReward = (run: FormatRun, value: Value): OutputJson | undefined => {
 };
 
 /** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
-export const requireReward = (record: Value, key: string): Value | undefined => {
+export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
-  if (value === undefined || value.canBeMetric) return value;
+  if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const remark = value.isList ? " (write the list as `rewards` if the row has completions)" : "";
-  const fix = option === undefined ? remark : ` (pass ${option})`;
-  throw new ConversionError(`${key} is ${kind}, not a number${fix}`, value);
+  const fix = option ? ` (pass ${option})` : "";
+  throw value.error(`${key} is ${kind}, not a number${fix}`);
 };
 
 /** @param path default: the path of a number with a usual name for rewards */
-export const missingReward = (record: Value, path?: string): ConversionError => {
+export const missingReward = (record: Value, path?: string) => {
   const suggested = path === undefined ? suggestReward(record.members()) : undefined;
   const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
-  return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
+  return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 
 const suggestReward = (members: Members) => {
-  const numbers = new Map(listValues(members, isNumeric));
-  const [path, ...more] = findRewardColumns([...numbers.keys()]);
+  const [path, ...more] = findRewardColumns(listValues(members, isNumeric).map(([name]) => name));
   if (path === undefined) return undefined;
-  const remarkOn = (name: string, remark: string) => (numbers.get(name)?.isText === true ? remark : "");
-  if (more.length === 0)
-    return `${formatCommandLine(["--reward-from", path])}${remarkOn(path, ", which converts the string")}`;
-  const names = [path, ...more].map((name) => `${formatCommandLine([name])}${remarkOn(name, " (a string)")}`);
+  if (more.length === 0) return formatCommandLine(["--reward-from", path]);
+  const names = [path, ...more].map((name) => formatCommandLine([name]));
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
@@ -167,13 +160,13 @@ const maxNamedPaths = 4;
 const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
 
 /** Also searches JSON in strings, and lists of one value. */
-const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
+const listValues = (members: Members, matches: (value: Value) => boolean) => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {
     for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
-      const value = unwrapJson(given);
+      const value = unwrap(given);
       const items = value.items().map((item) => ["0", item] as const);
       const children = items.length === 1 ? items : value.members();
       return children.map(([key, one]) => [`${path}.${key}`, one] as const);
@@ -185,10 +178,11 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
 /** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
   const seeksLists = typeof path.at(-1) === "number";
+  const kind = seeksLists ? "lists of numbers" : "numbers";
   const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), matches).map(([name]) => name);
-  const near = findNearest(path.slice(0, seeksLists ? -1 : undefined).join("."), paths);
+  const near = findNearest(path.join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
-  if (named.length === 0) return "the record has no numbers";
-  return `paths of ${seeksLists ? "lists of numbers" : "numbers"} in the record: ${formatList(named, maxNamedPaths)}`;
+  if (named.length === 0) return `the record has no ${kind}`;
+  return `paths of ${kind} in the record: ${formatList(named, maxNamedPaths)}`;
 };

@@ -1,10 +1,10 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import type { Member, OutputJson } from "./output-json.ts";
+import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
-import { ConversionError, type Value } from "./value.ts";
+import type { Value } from "./value.ts";
 
 export const tau2: Format = {
   name: "tau2",
@@ -16,42 +16,33 @@ export const tau2: Format = {
   },
   records: { text: "document" },
   filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
-    (value.get("info", "agent_info") !== undefined &&
-      value.get("tasks")?.isList === true &&
-      (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
+    (value.has("info", "agent_info") &&
+      value.get("tasks")?.isList &&
+      (value.get("simulations") ?? value.get("simulation_index"))?.isList),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  leftOutReasons: [
-    [reasons.ofRun, "tasks timestamp simulation_index format_version"],
-    ["only its reward and metrics are converted", "reward_info"],
-    [reasons.nested, "review info"],
-  ],
-  rolloutList: "simulations[]",
 };
 
 const isSimulation = (value: Value) =>
-  value.get("task_id") !== undefined &&
-  value.get("termination_reason") !== undefined &&
-  (value.get("messages") ?? value.get("ticks"))?.isList === true;
+  value.has("task_id") && value.has("termination_reason") && (value.get("messages") ?? value.get("ticks"))?.isList;
 
 /** The results of a run. The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;
   const simulations = value.get("simulations");
-  if (simulations?.isList === true)
-    return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
-  if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
+  if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
+  if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
-  if (results === undefined) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
+  if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
 /** Returns errors for the listed simulations without a file, because their groups are incomplete. */
-const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Rollout[] => {
+const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[] => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -59,26 +50,23 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const wrong =
     "the simulation has no file in simulations/ (pass the folder that contains results.json and simulations/)";
   const results = { file: join(file), value };
-  return missing.map((part) => ({ group: groupOf(part, results), part, error: new ConversionError(wrong, part) }));
+  return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
-const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>
+const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
-    if (ticks !== undefined)
-      throw new ConversionError("voice simulations (with ticks) are not supported (leave out the simulation)", ticks);
+    if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
     const info = simulation.get("reward_info");
-    if (info === undefined) {
-      const message = "the simulation has no reward_info";
-      return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
+    if (!info) {
+      const type = simulation.get("termination_reason") ?? "unscored";
+      return { exception: buildException("the simulation has no reward_info", type) };
     }
-    const ids = [simulation.get("id")];
-    const reward = findReward(run, { record: simulation, ids, readOwn: () => info.get("reward") });
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
-      reward,
+      reward: findReward(run, { record: simulation, ids: [simulation.get("id")], readOwn: () => info.get("reward") }),
       turns: turnsOf(run, simulation),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: metadataOf(simulation, results),
@@ -104,7 +92,7 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
 
-const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
+const turnsOf = (run: Run, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
   const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
@@ -112,9 +100,9 @@ const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
   return messages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
-const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
+const turnOf = (run: Run, message: Value, isOpening: boolean) => {
   const [role, content] = [message.get("role"), message.get("content")];
-  if (role?.isText !== true) throw new ConversionError("a message has no role", message);
+  if (role?.isText !== true) throw message.error("a message has no role");
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
   const isUsersOwn =
     role.text === "user"
@@ -125,20 +113,20 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
+const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
   const content = message.get("content") ?? null;
   const turn = { role: message.get("role"), content, tool_calls: calls };
-  if (raw === undefined && isOpening && calls === undefined) return turn;
+  if (!raw && isOpening && calls === undefined) return turn;
   const providerChoice = [raw, raw?.get("choices", 0)].find(isChoice);
-  if (providerChoice !== undefined) {
+  if (providerChoice) {
     run.leaveOut(message, "the choice in raw_data repeats it");
     return providerChoice;
   }
   const finish = raw?.get("choices", 0, "finish_reason");
-  return choice(turn, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
+  return choice(turn, finish?.isText ? finish : deriveFinish(run, calls !== undefined));
 };
 
 const isChoice = (value: Value | undefined) =>
-  value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject === true;
+  value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject;

@@ -2,7 +2,7 @@
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { endOfString, openBrace, openBracket, quote, type Span, sliceText } from "../json/walk.ts";
+import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
@@ -45,7 +45,7 @@ export class Value {
   /** @param longTexts texts by key. The bytes have empty strings instead, so no output can contain these texts */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
-    if (table === undefined) return undefined;
+    if (!table) return undefined;
     const jsonText = newText(table, document);
     const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
     jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
@@ -58,7 +58,7 @@ export class Value {
   }
 
   /** Unique among the values of a record and of the documents next to it. */
-  get id(): number {
+  get id() {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
@@ -69,14 +69,14 @@ export class Value {
 
   get document(): string | undefined {
     const { holder, document } = this.#in;
-    return holder === undefined ? document : holder.document;
+    return holder ? holder.document : document;
   }
 
-  get span(): Span {
+  get span() {
     return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
-  get raw(): string {
+  get raw() {
     return sliceText(this.bytes, this.span);
   }
 
@@ -94,55 +94,67 @@ export class Value {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
+  error(reason: string): ConversionError {
+    return new ConversionError(reason, this);
+  }
+
   textAt(key: string): string | undefined {
     return this.get(key)?.text;
   }
 
   isNullAt(key: string): boolean {
-    return this.#member(key)?.isNull === true;
+    return this.#member(key)?.isNull ?? false;
   }
 
-  get isList(): boolean {
+  get isList() {
     return this.#first === openBracket;
   }
-  get isObject(): boolean {
+  get isObject() {
     return this.#first === openBrace;
   }
-  get isNull(): boolean {
+  get isNull() {
     return this.#first === nullByte;
   }
-  get isText(): boolean {
+  get isText() {
     return this.#first === quote;
   }
-  get isTrue(): boolean {
+  get isTrue() {
     return this.#first === trueByte;
   }
-  get isNumber(): boolean {
+  get isNumber() {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
-  get canBeMetric(): boolean {
+  get canBeMetric() {
     return this.isScalar && !this.isText;
   }
   /** True if the value can be metadata. */
-  get isFlat(): boolean {
+  get isFlat() {
     return !this.isList && !this.isObject;
   }
-  get isScalar(): boolean {
+  get isScalar() {
     return this.isFlat && !this.isNull;
   }
 
   /** Returns undefined for null, too. The last of duplicate keys counts. */
   get(...path: Path): Value | undefined {
     let value: Value | undefined = this;
-    for (const step of path) if (value !== undefined) value = value.#child(step);
+    for (const step of path) if (value) value = value.#child(step);
     return value;
+  }
+
+  has(...path: Path): boolean {
+    return this.get(...path) !== undefined;
+  }
+
+  hasAny(...keys: readonly string[]): boolean {
+    return keys.some((key) => this.has(key));
   }
 
   /** @throws ConversionError */
   require(key: string): Value {
     const value = this.get(key);
-    if (value === undefined) throw new ConversionError(`\`${key}\` is missing`, this);
+    if (!value) throw this.error(`\`${key}\` is missing`);
     return value;
   }
 
@@ -150,7 +162,7 @@ export class Value {
   requireItems(key: string): readonly Value[] {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
-    if (!list.isList) throw new ConversionError(`\`${key}\` is not a list`, list);
+    if (!list.isList) throw list.error(`\`${key}\` is not a list`);
     return list.items();
   }
 
@@ -170,7 +182,7 @@ export class Value {
   /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
-    if (array === undefined) return [];
+    if (!array) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }

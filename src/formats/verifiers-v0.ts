@@ -1,7 +1,7 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
-import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
-import { literal, type Member, type OutputJson } from "./output-json.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools, toTurns, unwrap } from "./messages.ts";
+import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
@@ -12,25 +12,18 @@ export const verifiersV0: Format = {
   records: { text: "lines" },
   filePattern: /(?:^|[./])results\.jsonl$/,
   recognizes: ({ value }) =>
-    value.get("prompt") !== undefined &&
-    value.get("completion") !== undefined &&
-    value.get("reward") !== undefined &&
-    (value.get("example_id") ?? value.get("id")) !== undefined &&
-    (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
+    ["prompt", "completion", "reward"].every((key) => value.has(key)) &&
+    value.hasAny("example_id", "id") &&
+    value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  leftOutReasons: [
-    [reasons.onlyFunctions, "tool_defs[]"],
-    [reasons.nested, "info"],
-    [reasons.onlyNumbers, "metrics"],
-  ],
 };
 
-const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord) => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   record.group = id.raw;
   const error = row.get("error");
-  if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
+  if (error) return { exception: error.isObject ? error : buildException(error) };
   const metrics = metricsOf(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
@@ -46,34 +39,34 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   return trajectory;
 };
 
-const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
+const turnsOf = (run: Run, row: Value) => {
   const truncated = row.get("is_truncated");
-  const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
+  const lastFinish = truncated?.isTrue ? literal("length", truncated) : undefined;
   return [
     ...toTurns(run, row.require("prompt"), { name: "prompt" }),
     ...toTurns(run, row.require("completion"), { name: "completion", isSampled: true, lastFinish }),
   ];
 };
 
-const toolsOf = (row: Value): OutputJson | undefined => {
+const toolsOf = (row: Value) => {
   const info = row.get("info");
-  return toFunctionTools(unwrapJson(row.get("tool_defs") ?? unwrapJson(info)?.get("oai_tools")));
+  return toTools(unwrap(row.get("tool_defs") ?? unwrap(info)?.get("oai_tools")));
 };
 
 /** Keys of a row that are not metrics, and are metadata only if they are null. */
 const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
-const metricsOf = (row: Value): Members => {
+const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
-  if (metrics?.isObject === true) return metrics.metricMembers();
+  if (metrics?.isObject) return metrics.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): readonly Member[] => {
+const metadataOf = (row: Value, metrics: Members, settings: Value | undefined) => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const missing = ["env_id", "model"].filter((key) => row.get(key) === undefined);
+  const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
   return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

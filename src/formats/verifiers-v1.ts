@@ -1,11 +1,9 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
-import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
-import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
+import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
+import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
+import { literal, type Member, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
-
-const earlierErrorsReason = "errors of repeated attempts are left out";
+import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",
@@ -17,28 +15,13 @@ export const verifiersV1: Format = {
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,
-  hasGroupsAcrossFiles: true,
+  groupsSpanFiles: true,
   recognizes: ({ value }) =>
-    value.get("id") !== undefined &&
-    value.get("task")?.isObject === true &&
-    value.get("traces")?.isList === true &&
-    (value.get("errors") ?? value.get("ok")) !== undefined,
+    value.has("id") && value.get("task")?.isObject && value.get("traces")?.isList && value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
-  leftOutReasons: [
-    [
-      "logprobs contain the sampled tokens, and messages contain the other tokens",
-      "traces[].nodes[].token_ids traces[].nodes[].mask",
-    ],
-    ["the order of the messages expresses it", "traces[].nodes[].parent"],
-    ["sampled nodes become choices, and other nodes become messages", "traces[].nodes[].sampled"],
-    ["the task of the episode repeats it", "traces[].task"],
-    [earlierErrorsReason, "traces[].errors errors"],
-    [reasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
-    ["scoring did not run", "traces[].rewards"],
-  ],
 };
 
-const openEpisodes = (run: FormatRun): Converter => {
+const openEpisodes = (run: Run): Converter => {
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -62,18 +45,18 @@ const openEpisodes = (run: FormatRun): Converter => {
       record.group = key;
       const traces = value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
-      const hasFailedBefore = traces.length === 0 && value.get("errors", 0) !== undefined;
+      const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
       return isLost ? [{ exception: buildFailure(run, value) }] : rollouts;
     },
   };
 };
 
-const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => {
+const trajectoryOf = (run: Run, trace: Value, episode: Value): Rollout => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
-  const tools = toFunctionTools(trace.get("tools"));
+  const tools = toTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
   return buildTrajectory({
     reward,
@@ -93,47 +76,47 @@ const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
-  if (group !== undefined) return JSON.stringify([runKey, group.raw]);
+  if (group) return JSON.stringify([runKey, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
-  if (task === undefined)
-    throw new ConversionError("group.id, task.key and task.hash are missing, so the group is unknown", value);
+  if (!task) throw value.error("group.id, task.key and task.hash are missing, so the group is unknown");
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
   return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
 const isFailed = (holder: Value) => {
   const ok = holder.get("ok")?.data;
-  return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
+  return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
 /** Returns the last error, because earlier errors belong to earlier attempts. */
-const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
+const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
-  for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
+  for (const error of errors.slice(0, -1)) run.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
 /** Omits null scores, which mean that scoring did not run. */
-const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
+const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
-const rewardIn = (trace: Value): OutputJson | undefined => {
+const rewardIn = (trace: Value) => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
-    const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
-    if (!Number.isFinite(value))
-      throw new ConversionError(`the score or the weight of ${name} is not a number`, reward);
+    const value = (score.number ?? Number.NaN) * (weight ? (weight.number ?? Number.NaN) : 1);
+    if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
     return { score, weight, value };
   });
-  const [only] = scored;
-  if (only === undefined) return undefined;
+  const [first, ...more] = scored;
+  if (!first) return undefined;
   const sources = scored.flatMap(({ score, weight }) => [score, weight]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
-  const sum = scored.reduce((total, { value }) => total + value, 0);
-  return literal(sum, ...sources);
+  if (more.length === 0 && (first.weight?.number ?? 1) === 1) return rawLiteral(first.score.raw, sources);
+  return literal(
+    scored.reduce((sum, { value }) => sum + value, 0),
+    ...sources,
+  );
 };
 
-const metricsOf = (trace: Value): readonly Member[] => [
+const metricsOf = (trace: Value) => [
   ...trace.metricMembers("metrics"),
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
@@ -149,7 +132,7 @@ const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
 ];
 
 /** Converts the start from Unix seconds to a time, with all digits of its fraction. */
-const readStart = (trace: Value): OutputJson | undefined => {
+const readStart = (trace: Value) => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
   if (seconds === undefined || Number(seconds) === 0) return undefined;
@@ -158,14 +141,14 @@ const readStart = (trace: Value): OutputJson | undefined => {
 };
 
 /** Returns the turns up to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
-const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
+const branchesOf = (run: Run, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
   const innerNodes = new Set(parents);
   const leaves = nodes.flatMap((_, at) => (innerNodes.has(at) ? [] : [at]));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
-  const turn = (at: number): OutputJson => {
+  const turn = (at: number) => {
     const node = nodes[at] ?? trace;
     const message = node.require("message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
@@ -186,18 +169,18 @@ const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson
 const parentOf = (node: Value, at: number) => {
   const parent = node.get("parent");
   const index = parent?.number;
-  if (parent === undefined) return undefined;
+  if (!parent) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
-  throw new ConversionError(`the parent of node ${at} is not an earlier node`, parent);
+  throw parent.error(`the parent of node ${at} is not an earlier node`);
 };
 
-const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
+const sampledLogprobs = (run: Run, node: Value) => {
   const logprobs = node.get("logprobs");
-  if (logprobs?.get(0) === undefined) return undefined;
+  if (!logprobs?.has(0)) return undefined;
   const [ids, mask] = [node.items("token_ids"), node.items("mask")];
   if (ids.length === 0) {
     run.skip(logprobs, "logprobs without token ids");
     return undefined;
   }
-  return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue === true));
+  return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue));
 };

@@ -8,7 +8,6 @@ export type Columns = Readonly<Record<string, unknown>>;
 /** A UTF-8 text, which is decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
-
   constructor(bytes: Buffer) {
     this.bytes = bytes;
   }
@@ -54,7 +53,7 @@ const maxDecodedBytes = 64;
 const bomRemovingDecoder = new TextDecoder();
 
 export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
-  if (bytes === undefined) return undefined;
+  if (!bytes) return undefined;
   const text = toBuffer(bytes);
   const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
   return isLazy ? new LazyText(text) : bomRemovingDecoder.decode(text);
@@ -62,5 +61,5 @@ export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | u
 
 export const decodeJson = (bytes: Uint8Array | undefined): unknown => {
   const text = bytes && toBuffer(bytes);
-  return text !== undefined && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
+  return text && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };

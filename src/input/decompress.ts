@@ -20,7 +20,7 @@ export const findDecompressor = (head: Uint8Array) => {
 const chunkSize = 2 ** 18;
 
 // `pipeline` requires a callback, although the decoder throws the input's errors.
-const decode = (compressed: Chunks, decoder: Transform): Chunks => pipeline(compressed, decoder, () => undefined);
+const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
@@ -148,7 +148,7 @@ export const readPieces = (chunks: Chunks) => {
     for (let missing = length; missing > 0; ) {
       if (unread.length === 0) {
         const next = await iterator.next();
-        if (next.done === true) break;
+        if (next.done) break;
         unread = next.value;
       }
       const piece = unread.subarray(0, missing);

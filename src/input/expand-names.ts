@@ -54,7 +54,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
     }
     visited.add(key);
     const files = await listFiles(name, options);
-    if (files === undefined) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
+    if (!files) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
     for (const file of files ?? []) {
       const fileKey = keyOf(file);
       if (known.has(fileKey)) repeated.push(file);
@@ -70,11 +70,11 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
 
 /** Returns undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
-  const isUrl = remotes !== undefined && isRemote(name);
+  const remote = isRemote(name) ? remotes : undefined;
   try {
-    const folder = isUrl ? undefined : listFolder(name);
+    const folder = remote ? undefined : listFolder(name);
     for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
-    const files = isUrl ? await remotes.filesBelow(name) : folder?.files;
+    const files = remote ? await remote.filesBelow(name) : folder?.files;
     if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, { file: name });
     return files;
   } catch (thrown) {

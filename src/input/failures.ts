@@ -89,27 +89,27 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
   return new Failure("usage", "invalid-remote-url", message, { hint });
 };
 
-export interface RemoteLocation {
+export type RemoteLocation = Readonly<{
   /** The name in messages. */
-  readonly name: string;
-  readonly store: "web" | "hub";
+  name: string;
+  store: "web" | "hub";
   /** The variable or file with the credential; undefined without a credential. */
-  readonly credentialSource: string | undefined;
-  readonly url: URL;
+  credentialSource: string | undefined;
+  url: URL;
   /** The credential; only for the origin of `url`. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
+  headers: readonly (readonly [name: string, value: string])[];
+}>;
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
 /** The failure for a reply without the file. @param said the server's message */
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;
-  const { status, retryAfterMs, tries } = reply;
+  const { status } = reply;
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
-  const suffix = said === undefined ? "" : `: ${said}`;
+  const suffix = said ? `: ${said}` : "";
   if (status === 401 || status === 403) {
-    const sent = credentialSource === undefined ? "no credential" : `the credential from ${credentialSource}`;
+    const sent = credentialSource ? `the credential from ${credentialSource}` : "no credential";
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
@@ -117,13 +117,10 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
-  const answer = `the server of ${name}${status === 407 ? ", or a proxy," : ""} answered ${status}`;
+  const answer = `the server of ${name} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
-    const hint =
-      retryAfterMs === undefined
-        ? "try again later, or allow longer retries with --max-wait"
-        : `try again in ${Math.round(retryAfterMs / 1000)} s, as the server asks, or increase --max-wait`;
-    const message = `${answer}${tries > 1 ? ` on attempt ${tries}` : ""}${suffix}`;
+    const hint = "try again later, or allow longer retries with --max-wait";
+    const message = `${answer}${suffix}`;
     return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
   return remoteUnexpectedStatus(`${answer}${suffix}`, details);

@@ -9,13 +9,13 @@ import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } 
 export const blockBytes = 2 ** 20;
 
 /** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
-export interface Lines {
-  readonly kind: "lines";
-  readonly bytes: Buffer;
-  readonly start: number;
+export type Lines = Readonly<{
+  kind: "lines";
+  bytes: Buffer;
+  start: number;
   /** True if these are the last bytes of the source. */
-  readonly isLast: boolean;
-}
+  isLast: boolean;
+}>;
 
 /** A document of several lines, or a line that is longer than a block. The span of a line excludes its newline. */
 export interface LongText extends json.Span {
@@ -91,7 +91,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
     // If only the opening brace is missing, the text with an added brace is JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
-    return fault === undefined || fault.fault === "end";
+    return !fault || fault.fault === "end";
   }
   if (lineFault?.fault !== "end" || end === bytes.length) return false;
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
@@ -99,7 +99,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
   // A truncated line has its first fault at or before the start of the next line. A document has a later fault or none.
   const fault = findFault(bytes.subarray(from));
-  return fault === undefined || from + fault.at > next;
+  return !fault || from + fault.at > next;
 };
 
 const lastByteBefore = (bytes: Buffer, end: number) => bytes[json.trimmedEnd(bytes, end) - 1];
@@ -133,7 +133,7 @@ export async function* readElements(
     const unitsBefore = () => countUnitsBefore(source, base);
     const positions = new PositionCounter({ ...base, bytes: table.bytes, unitsBefore });
     yield { table, start: base.start, positions, restAt, isEnd, fault };
-    if (isEnd || fault !== undefined) return;
+    if (isEnd || fault) return;
     position = { start: base.start + restAt, line: positions.mark(restAt) };
     reader.reserve(filled).copyWithin(0, restAt, filled);
     filled -= restAt;
@@ -143,7 +143,7 @@ export async function* readElements(
 }
 
 /** Returns the offset after a byte order mark; 0 if there is none. */
-export const findTextStart = (bytes: Bytes): number => json.bomLength(readHead(bytes, json.maxBomLength));
+export const findTextStart = (bytes: Bytes) => json.bomLength(readHead(bytes, json.maxBomLength));
 
 const bytesPerRead = 2 ** 16;
 
@@ -151,7 +151,7 @@ const bytesPerRead = 2 ** 16;
  * Counts UTF-16 units in the line. Continues from the last call for the same line, because a line can have a million
  * elements. @throws ShrunkSourceError
  */
-export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
+export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   const last = source.lastColumn;
   const from = last?.line === line && last.at <= start ? last : { at: findLineStart(source, start), units: 0 };
   const units = from.units + countUnits(source, from.at, start);

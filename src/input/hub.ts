@@ -14,14 +14,14 @@ export const openHub = async (access: RemoteAccess) => {
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
   const { origin } = new URL(endpoint);
   const token = await findToken(access.host);
-  if (token !== undefined) access.hide(token.value);
+  if (token) access.hide(token.value);
   const locationAt = (name: string, url: URL): RemoteLocation => ({
     name,
     store: "hub",
     credentialSource: token?.from,
     url,
     // Only the Hub gets the token. The next page of a list can have another origin.
-    headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
+    headers: token && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
     locate: (name: string, hubUrl: string) => {
@@ -40,12 +40,12 @@ export const openHub = async (access: RemoteAccess) => {
         const { headers, chunks } = await requestFile(locationAt(name, url), context);
         const entries: unknown = parseJson(await text(chunks()))?.value;
         for (const entry of Array.isArray(entries) ? entries : []) {
-          if (!isObject(entry) || entry.type !== "file" || typeof entry.path !== "string") continue;
-          paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
+          if (isObject(entry) && entry.type === "file" && typeof entry.path === "string")
+            paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
         // The last page has no link to a next page, so `url` stays the same and the loop ends.
-        const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
+        const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
       }
@@ -61,7 +61,7 @@ const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
   // `URL` resolves `.` and `..`, so the path could name a file of another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
-  if (dataset === undefined || hasDots) throw invalidRemoteUrl(name, "dataset");
+  if (!dataset || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 
@@ -78,10 +78,10 @@ const findToken = async (host: Host) => {
     if (value !== "") return { value, from };
   }
   const home = platform === "win32" ? env.USERPROFILE : env.HOME;
-  const cache = env.XDG_CACHE_HOME || (home === undefined ? undefined : join(home, ".cache"));
-  const folder = env.HF_HOME || (cache === undefined ? undefined : join(cache, "huggingface"));
-  const from = env.HF_TOKEN_PATH || (folder === undefined ? undefined : join(folder, "token"));
-  if (from === undefined) return undefined;
+  const cache = env.XDG_CACHE_HOME || (home && join(home, ".cache"));
+  const folder = env.HF_HOME || (cache && join(cache, "huggingface"));
+  const from = env.HF_TOKEN_PATH || (folder && join(folder, "token"));
+  if (!from) return undefined;
   const bytes = await readUpTo(from, maxTokenBytes, host).catch(() => host.signal.throwIfAborted());
   const value = bytes?.toString("utf8").trim() ?? "";
   return value === "" ? undefined : { value, from };

@@ -6,7 +6,7 @@ import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
 
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
-export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
+export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
 /** Returns the sorted rollout files in and below a folder, but no hidden files; undefined if `name` is not a folder. */
 export const listFolder = (name: string) => {
@@ -15,7 +15,7 @@ export const listFolder = (name: string) => {
   const links: string[] = [];
   const unreadable: { file: string; code: string }[] = [];
   const pending = [name];
-  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+  for (let folder = pending.pop(); folder; folder = pending.pop()) {
     let entries: readonly Dirent[] = [];
     try {
       entries = readdirSync(folder, { withFileTypes: true });
@@ -48,7 +48,7 @@ export const listFolder = (name: string) => {
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
   { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
-): void => {
+) => {
   const skippedFiles = new Set(skipped);
   for (const folder of new Set(folderByFile.values())) {
     const files = Array.from(folderByFile).flatMap(([file, parent]) => (parent === folder ? [file] : []));
@@ -66,10 +66,10 @@ export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
 };
 
 /** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */
-export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
+export const isRemote = (name: string) => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
 /** Removes the user, query and fragment of a web URL, which can be secret. */
-export const plainUrl = (name: string): string => {
+export const plainUrl = (name: string) => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;
   return `${scheme.toLowerCase()}${path}`;

@@ -36,8 +36,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
   const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
-  const hasRemotes = remote !== undefined && given.some(isRemote);
-  const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
+  const remotes = remote && given.some(isRemote) ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
   const problems = new Problems();
   problems.inputs = files;
   const sources: Source[] = [];
@@ -71,16 +70,16 @@ interface InputOptions extends SpoolOptions {
 }
 
 /** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
-const openInput = async (name: string, options: InputOptions): Promise<Source> => {
+const openInput = async (name: string, options: InputOptions) => {
   const { host, remotes } = options;
   try {
-    if (remotes !== undefined && isRemote(name)) return await openStream(name, remotes.open(name), options);
+    if (remotes && isRemote(name)) return await openStream(name, remotes.open(name), options);
     if (name === "-") return await openStream(name, host.stdin, options);
     const facts = statSync(name);
     if (facts.isCharacterDevice() && isEndless(facts.rdev)) throw new UnusableInput("endless-device", undefined);
     // Files without a size, such as those in /proc, are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
-    if (file !== undefined) return file;
+    if (file) return file;
     const writer = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
     return await openStream(name, createReadStream(name), options).finally(() => writer?.end());
   } catch (thrown) {
@@ -101,7 +100,7 @@ const isEndless = (device: number) =>
   );
 
 /** Returns undefined for a compressed file, which must be read as a stream. */
-const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
+const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
   try {
@@ -109,7 +108,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     const size = Number(facts.size);
     const bytes = descriptorBytes({ descriptor, name, size });
     const head = readHead(bytes, sniffedBytes);
-    if (findDecompressor(head) !== undefined) return undefined;
+    if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
     // Caches only a short head, so that all other reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
@@ -131,7 +130,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
   }
 };
 
-const openStream = async (name: string, stream: Readable, options: SpoolOptions): Promise<Source> => {
+const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
     checkHead(name, readHead(bytes, sniffedBytes), options.takesContainers);
@@ -144,6 +143,6 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 
 const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
   if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
-  const error = takesContainers && findContainer(head) !== undefined ? undefined : findFormatError(head, name);
-  if (error !== undefined) throw error;
+  const error = takesContainers && findContainer(head) ? undefined : findFormatError(head, name);
+  if (error) throw error;
 };

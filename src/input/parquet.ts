@@ -9,8 +9,8 @@ import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { RawRecord, Records } from "./records.ts";
-import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
+import type { Records } from "./records.ts";
+import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
@@ -20,12 +20,8 @@ const maxRowGroupBytes = 2 ** 28;
 /** Rows of a row group, numbered from 0 in the file. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
-type RowFile = Readonly<{
-  bytes: Bytes;
-  metadata: hyparquet.FileMetaData;
-  /** Default: all. */
-  columns: readonly string[] | undefined;
-}>;
+/** Default of `columns`: all. */
+type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
 /**
  * If rollcall cannot read all rows, a record with only the defect follows the readable rows.
@@ -49,13 +45,12 @@ export const openRows = async (
   }
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
-  const location = { line: 1, start: 0, isComposed: true } as const;
-  const toDefectRecord = (wrong: string): RawRecord => ({ ...location, label: name, bytes: Buffer.alloc(0), wrong });
-  let damage = fileDefect === undefined ? undefined : { defect: fileDefect, unreadableFrom: 0 };
+  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
+  let damage = fileDefect ? { defect: fileDefect, unreadableFrom: 0 } : undefined;
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns the defect; undefined if the rows are loaded. */
-  const loadRows = async (range: RowRange): Promise<string | undefined> => {
-    if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
+  const loadRows = async (range: RowRange) => {
+    if (loaded && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
     try {
       await checkPages(file, range.group);
@@ -66,11 +61,11 @@ export const openRows = async (
     }
   };
   const labelOf = (row: number) => `${name}#row ${row + 1}`;
-  const toRecord = (row: number): RawRecord => {
+  const toRecord = (row: number) => {
     const values = loaded?.rows[row - loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
-      ...{ ...location, label: labelOf(row), columns },
+      ...{ line: 1, start: 0, isComposed: true as const, label: labelOf(row), columns },
       get bytes() {
         return Buffer.from(valueToJson(columns) ?? "null");
       },
@@ -82,9 +77,9 @@ export const openRows = async (
   return {
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
-      if (damage !== undefined || first === undefined) return damage && toDefectRecord(damage.defect);
+      if (damage || !first) return damage && toDefectRecord(damage.defect);
       const why = await loadRows({ ...first, end: 1 });
-      return why === undefined ? toRecord(0) : toDefectRecord(why);
+      return why ? toDefectRecord(why) : toRecord(0);
     },
     async *batches() {
       let total = 0;
@@ -93,18 +88,18 @@ export const openRows = async (
         // `total_byte_size` counts a text only once, even if many rows have the text.
         for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
-        if (defect !== undefined) {
+        if (defect) {
           damage = { defect, unreadableFrom: range.start };
           break;
         }
         yield toRecords(range);
       }
-      if (damage !== undefined) yield [toDefectRecord(damage.defect)];
+      if (damage) yield [toDefectRecord(damage.defect)];
     },
     async reread(position) {
       if (position === damage?.unreadableFrom) return toDefectRecord(damage.defect);
       const range = ranges.find(({ start, end }) => start <= position && position < end);
-      return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
+      return !range || (await loadRows(range)) ? undefined : toRecord(position);
     },
     locate: (position) => ({ label: position === damage?.unreadableFrom ? name : labelOf(position), line: 1 }),
   };
@@ -113,10 +108,10 @@ export const openRows = async (
 const minJsonBytesOf = (value: unknown): number => {
   if (value instanceof LazyText) return value.bytes.length;
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
-  if (Array.isArray(value) && typeof value[0] !== "number" && typeof value[0] !== "bigint")
-    return value.reduce<number>((sum, item) => sum + minJsonBytesOf(item), value.length);
-  if (Array.isArray(value)) return value.length;
-  return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), 1) : 1;
+  const isList = Array.isArray(value);
+  if (isList && ["number", "bigint"].includes(typeof value[0])) return value.length;
+  if (!isList && !isObject(value)) return 1;
+  return Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), isList ? value.length : 1);
 };
 
 /** If the metadata cannot be read, returns metadata without rows, and the defect. */
@@ -168,7 +163,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
         // Keeps the spelling of numbers in JSON columns.
         parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
         geoparquet: false,
-        ...(columns === undefined ? {} : { columns: [...columns] }),
+        ...(columns && { columns: [...columns] }),
         rowStart,
         rowEnd,
       })
@@ -187,7 +182,7 @@ const maxValuesPerByte = 16;
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
-    column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
+    !column || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
   );
   const values = chosen.reduce((sum, { num_values }) => sum + Number(num_values), 0);
   const size = chosen.reduce((sum, column) => sum + Math.min(bytes.size, Number(column.total_compressed_size)), 0);
@@ -216,7 +211,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
   }
 };
 
-const readerOf = (bytes: Uint8Array, offset = 0): hyparquet.DataReader => ({
+const readerOf = (bytes: Uint8Array, offset = 0) => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
   offset,
 });
@@ -270,14 +265,14 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   const { type, codec, compressors, schemaPath } = decoder;
   const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
   const header = pageHeader.type === "DATA_PAGE" ? pageHeader.data_page_header : v2;
-  if (header === undefined) return;
+  if (!header) return;
   const { num_values: count, encoding } = header;
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
   // Pages of the second version do not compress levels. The header of a page has the lengths of the levels.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
-  const content = v2 === undefined ? decompressPage(page, size, codec, compressors) : page;
+  const content = v2 ? page : decompressPage(page, size, codec, compressors);
   let at = 0;
   for (const [order, level] of levels.entries()) {
     const given = lengths?.[order];
@@ -286,9 +281,9 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
     if (level > 0) at = start + (given ?? readerOf(content).view.getUint32(at, true));
     else if (order === 0) at += given ?? 0;
   }
-  const isBoolean = v2 === undefined ? type === "BOOLEAN" : encoding === "RLE";
+  const isBoolean = v2 ? encoding === "RLE" : type === "BOOLEAN";
   if (encoding !== "RLE" && !encoding.endsWith("_DICTIONARY")) return;
-  const isCompressed = v2 !== undefined && v2.is_compressed !== false;
+  const isCompressed = v2 && v2.is_compressed !== false;
   const levelBytes = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
   const valueBytes = content.subarray(at);
   const values = isCompressed ? decompressPage(valueBytes, size - levelBytes, codec, compressors) : valueBytes;

@@ -6,36 +6,36 @@ import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
 import type { Bytes, Position, Source } from "./source.ts";
-import { documentTooLong, maxDocumentBytes, readHead, readRange } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
 
-export interface RecordKinds {
-  readonly text?: "lines" | "document";
+export type RecordKinds = Readonly<{
+  text?: "lines" | "document";
   /** Matches the names of an archive's members that are records. */
-  readonly zip?: RegExp;
-  readonly parquet?: true;
-}
+  zip?: RegExp;
+  parquet?: true;
+}>;
 
-export interface RawRecord {
+export type RawRecord = Readonly<{
   /** Valid until the next record is read. */
-  readonly bytes: Buffer;
+  bytes: Buffer;
   /** The columns of a Parquet row. Reading `bytes` composes JSON. */
-  readonly columns?: Columns;
+  columns?: Columns;
   /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
-  readonly label: string;
+  label: string;
   /** Line of the first byte, from 1. */
-  readonly line: number;
+  line: number;
   /** Byte offset. */
-  readonly start: number;
+  start: number;
   /** The text that has the record's line and column. Absent for composed bytes and members of archives. */
-  readonly within?: Bytes;
-  readonly member?: string;
+  within?: Bytes;
+  member?: string;
   /** The file has no lines and columns for composed bytes. */
-  readonly isComposed?: true;
+  isComposed?: true;
   /** True if the whole file is a record of several lines, although the format's records are lines. */
-  readonly isDocument?: boolean;
+  isDocument?: boolean;
   /** The reason why the record cannot be read. Then `bytes` is empty. */
-  readonly wrong?: string | undefined;
-}
+  wrong?: string | undefined;
+}>;
 
 /** Each iterable is used before the next is requested. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
@@ -61,11 +61,11 @@ export const openRecords = async (
   maxUnpackedBytes: number,
 ): Promise<Records> => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
-  if (records.zip !== undefined && container === "zip") {
+  if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");
     return await openMembers(source, { names: records.zip, maxUnpackedBytes });
   }
-  if (records.parquet !== undefined && container === "parquet") {
+  if (records.parquet && container === "parquet") {
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { columns, maxUnpackedBytes });
   }
@@ -89,8 +89,7 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
       const first = { start: findTextStart(bytes), line: 1 };
       if (isOneDocument) return yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       const list = await findList(bytes, first);
-      for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
-        yield remember(batch);
+      for await (const batch of list ? cutElements(text, list) : cutLines(text, first)) yield remember(batch);
     },
     async reread(position) {
       const range = recordRanges[position];
@@ -103,13 +102,9 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
-  return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
-};
-
-const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position): Promise<RawRecord> => {
+const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position) => {
   const length = end - start;
-  if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
+  if (length > maxDocumentBytes) return unreadableRecord(text, documentTooLong, { start, line });
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
@@ -143,7 +138,7 @@ const trimEnd = (bytes: Buffer, start: number, end: number) =>
 const listHeadBytes = 4096;
 
 /** Returns the position after the opening bracket of an array of objects; undefined for other text. */
-const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
+const findList = async (bytes: Bytes, { start, line }: Position) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
   if (head[open] !== json.openBracket || head[json.skipWhite(head, open + 1)] !== json.openBrace) return undefined;
@@ -167,11 +162,10 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
     // Tolerates a comma before the closing bracket.
-    if (isEnd || (fault !== undefined && table.bytes[restAt] === json.closeBracket))
-      yield* readAfterList(text, position);
-    else if (fault !== undefined) {
+    if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
+    else if (fault) {
       const wrong = "the list of records is cut off, or an element is missing (write the whole list)";
-      yield [unreadableRecord(text, position, wrong)];
+      yield [unreadableRecord(text, wrong, position)];
     }
   }
 }
@@ -179,8 +173,8 @@ async function* cutElements(text: RecordText, list: Position): Batches {
 async function* readAfterList(text: RecordText, { start, line }: Position): Batches {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
-  if (next !== undefined) return yield* cutElements(text, next);
+  if (next) return yield* cutElements(text, next);
   for await (const batch of cutLines(text, rest)) {
-    for (const record of batch) return yield [unreadableRecord(text, record, "other data follows the list of records")];
+    for (const record of batch) return yield [unreadableRecord(text, "other data follows the list of records", record)];
   }
 }

@@ -36,7 +36,7 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
 };
 
 /** True for https, and for plain http on this machine or with `--insecure-http`. */
-export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">): boolean =>
+export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
 /** A redirect from https must stay https. */

@@ -57,7 +57,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   /** Returns a different name for each URL. @throws Failure `invalid-remote-url` */
   const assignName = async (url: string) => {
     const known = names.get(url);
-    if (known !== undefined) return known;
+    if (known) return known;
     const plain = plainUrl(url);
     let name = plain;
     // URLs that differ only in their queries have the same plain URL.
@@ -85,7 +85,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       const position = order.findIndex((location) => location.name === name);
       const [reply] = order.slice(position, position + maxFilesAhead).map(request);
       replies.delete(name);
-      return Readable.from(reply === undefined ? [] : readChunks(reply));
+      return Readable.from(reply ? readChunks(reply) : []);
     },
     close: () => {
       abort.abort();

@@ -18,7 +18,6 @@ type FileKind = Record<"bytes" | "kind", string> & { at?: number; advice?: strin
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", advice: pipeAdvice("unzip -p"), container: "zip" },
-  { bytes: "PK\x05\x06", kind: "an empty zip file", advice: "use the file that should be in the zip file" },
   { bytes: "ustar", at: 257, kind: "a tar archive", advice: pipeAdvice("tar -xOf") },
   {
     bytes: "version https://git-lfs.github.com/spec/",
@@ -27,12 +26,6 @@ const kinds: readonly FileKind[] = [
   },
   { bytes: "\xfd7zXZ", kind: "an xz file", advice: pipeAdvice("xz -dc") },
   { bytes: "BZh", kind: "a bzip2 file", advice: pipeAdvice("bzip2 -dc") },
-  { bytes: "ARROW1", kind: "an Arrow file" },
-  { bytes: "\x89HDF", kind: "an HDF5 file" },
-  { bytes: "Obj\x01", kind: "an Avro file" },
-  { bytes: "SQLite format 3", kind: "an SQLite database" },
-  { bytes: "%PDF", kind: "a PDF" },
-  { bytes: "\x80\x04\x95", kind: "a Python pickle" },
 ];
 
 const findKind = (head: Uint8Array) => {
@@ -56,19 +49,18 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
-  if (known !== undefined) return notJson(known.kind, known.advice);
-  if (head.length === sniffedBytes && head.every((byte) => byte === 0))
-    return notJson("a file that begins with only NUL bytes", "write the file again");
-  // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
-  if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
-  if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
+  if (known) return notJson(known.kind, known.advice);
+  if (binaryHead.test(Buffer.from(head).toString("latin1"))) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
-  return kind === undefined ? undefined : notJson(kind);
+  return kind && notJson(kind);
 };
+
+/** Matches NUL, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+const binaryHead = /^(?:\0|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
 const tsv = "tab-separated text";
@@ -95,7 +87,7 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 /** Names of columns that can have the answers to `prompt`, the likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
-const unwrapJson = (value: unknown): unknown =>
+const unwrapJson = (value: unknown) =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
 const isConversation = (value: unknown) =>
@@ -122,42 +114,38 @@ export const findColumns = (row: JsonObject) => {
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
   const { names, messages, reward = "REWARD_COLUMN" } = found;
   const column = messages ?? names.find((name) => messagesColumn.test(name));
-  const isTrl = column === undefined && names.includes("prompt");
+  const isTrl = !column && names.includes("prompt");
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
   const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
   const quoted = names.map((name) => formatCommandLine([name]));
   const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
   const remark = ` (first replace ${placeholders}${where}; the columns are ${formatList(quoted)})`;
-  return { options, remark: placeholders === undefined ? "" : remark };
+  return { options, remark: placeholders ? remark : "" };
 };
 
 /** For rows of no known format. @param hasReward true if an option names the reward */
-export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
+export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
-  if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
+  if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
   const { options, remark } = columnOptions(findColumns(row), { hasReward });
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
 /** Values of CSV are strings, and only `--reward-from` reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
-  const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
+  const [header = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
-  // Counts the values before the messages of the first row, to find the column of the messages.
-  const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
-  const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
   const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
-  const found = { ...columns, messages: names[position - 1] };
-  const { options, remark } = columnOptions(found, { where: " near the end of the command" });
+  const { options, remark } = columnOptions(columns, { where: " near the end of the command" });
   const isPython = /\[\{'/.test(text);
   const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
   const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
   const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;
   const file = toShellWord(name);
-  const out = toShellWord(`${file === undefined ? "rows" : name.replace(/\.\w+$/, "")}.groups.jsonl`);
+  const out = toShellWord(`${file ? name.replace(/\.\w+$/, "") : "rows"}.groups.jsonl`);
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
@@ -179,7 +167,7 @@ const findTextKind = (text: string) => {
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
-  if (separator !== undefined) return separator === "\t" ? tsv : csv;
+  if (separator) return separator === "\t" ? tsv : csv;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
   return isProse ? "data that is not JSON" : undefined;
@@ -189,9 +177,9 @@ const findTextKind = (text: string) => {
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. If all files do so, rollcall loads no other format. */
-export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
+export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
 /** Searches only the first 64 KiB. */
-export const hasRollcallKey = (bytes: Bytes): boolean =>
+export const hasRollcallKey = (bytes: Bytes) =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

@@ -6,6 +6,7 @@ import { createProblem, type ProblemLocation } from "../check/rules/problems.ts"
 import { getErrorCode } from "../files.ts";
 import { inputUnreadable } from "./failures.ts";
 import { tryStat } from "./names.ts";
+import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
@@ -18,17 +19,17 @@ export interface Bytes {
 
 export type Position = Readonly<Record<"start" | "line", number>>;
 
-export interface Source {
+export type Source = Readonly<{
   /** A path, a URL without its secrets, or `-` for standard input. */
-  readonly name: string;
-  readonly bytes: Bytes;
+  name: string;
+  bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
   /** Set if rollcall converted or selected the lines. Each of these lines is a group. */
-  readonly origin?: LineOrigin;
-}
+  origin?: LineOrigin;
+}>;
 
 type FileLine = Readonly<{ file: string; line: number }>;
 
@@ -54,30 +55,29 @@ export interface LineOrigin {
   textOf(file: string): Bytes | undefined;
 }
 
-export const closeSources = async (sources: Iterable<Source>): Promise<void> => {
+export const closeSources = async (sources: Iterable<Source>) => {
   for (const { bytes } of sources) await bytes.close();
 };
 
 /** Returns the text of a file that is a source, or that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
-  sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
-  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
+  sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
+  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
 
-export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
+export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
-export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
-  origin?.files ?? [name];
+export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
 /** Returns a mode that gives other users a right only if every source does. @param otherMode for pipes and URLs */
-export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
+export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
-    return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
+    return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
 /** Returns a line's file and line number before any conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
-  origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
+  origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
 /** Bytes after `size` were appended later, so they are not part of the input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
@@ -157,7 +157,7 @@ export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): P
   return readRangeNow(bytes, range);
 };
 
-export const readHead = (bytes: Bytes, length: number): Buffer => {
+export const readHead = (bytes: Bytes, length: number) => {
   const head = Buffer.allocUnsafe(Math.min(length, bytes.size));
   return head.subarray(0, bytes.read(head, 0));
 };
@@ -166,3 +166,9 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;
+
+export const unreadableRecord = (
+  text: Pick<RawRecord, "label" | "within" | "member" | "isComposed">,
+  wrong: string,
+  { start, line }: Position = { start: 0, line: 1 },
+): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), wrong });

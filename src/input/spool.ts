@@ -19,15 +19,15 @@ const maxMemoryBytes = 2 ** 30;
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
-export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
+export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number) =>
   Math.min(maxUnpackedBytes, Math.max(minLimitBytes, maxRatio * compressedBytes));
 
-export interface SpoolOptions {
-  readonly host: Host;
-  readonly maxUnpackedBytes: number;
+export type SpoolOptions = Readonly<{
+  host: Host;
+  maxUnpackedBytes: number;
   /** True if archives and Parquet files can be inputs. */
-  readonly takesContainers: boolean;
-}
+  takesContainers: boolean;
+}>;
 
 /**
  * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
@@ -61,9 +61,9 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
     }
   };
   const decompress = findDecompressor(head);
-  if (decompress === undefined) {
-    const canBeJson = head.length < sniffedBytes || findFormatError(head) === undefined;
-    if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countChunks();
+  if (!decompress) {
+    const canBeJson = head.length < sniffedBytes || !findFormatError(head);
+    if (canBeJson || (takesContainers && findContainer(head))) yield* countChunks();
     else yield head;
     return;
   }

@@ -4,8 +4,8 @@ import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomA
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { RawRecord, Records } from "./records.ts";
-import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
+import type { Records } from "./records.ts";
+import { type Bytes, documentTooLong, maxDocumentBytes, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
@@ -19,7 +19,7 @@ export const openMembers = async (
 ): Promise<Records> => {
   const members = await listMembers(bytes);
   if (typeof members === "string") {
-    const defect = { label: file, line: 1, start: 0, bytes: Buffer.alloc(0), wrong: members };
+    const defect = unreadableRecord({ label: file }, members);
     return {
       batches: async function* () {
         yield [defect];
@@ -32,11 +32,12 @@ export const openMembers = async (
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const toRecord = ([name, member]: readonly [string, Member]): RawRecord => {
-    const location = { label: `${file}!${name}`, member: name, line: 1, start: 0 };
+  const toRecord = ([name, member]: readonly [string, Member]) => {
     const content = readContent(bytes, member);
-    if (typeof content !== "string") return { ...location, bytes: content };
-    return { ...location, bytes: Buffer.alloc(0), wrong: content };
+    const text = { label: `${file}!${name}`, member: name };
+    return typeof content === "string"
+      ? unreadableRecord(text, content)
+      : { ...text, bytes: content, line: 1, start: 0 };
   };
   return {
     async *batches() {
@@ -59,7 +60,7 @@ interface Member extends Pick<Entry, "compressionMethod" | "compressedSize" | "u
 }
 
 /** Returns the members by name, or the reason why the list cannot be read. */
-const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
+const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
   try {
     // Names are never used as paths, so they need no validation.
@@ -106,7 +107,7 @@ const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
 /** Returns the content of a member, or the reason why the member cannot be read. */
-const readContent = (bytes: Bytes, member: Member): Buffer | string => {
+const readContent = (bytes: Bytes, member: Member) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";
   if (uncompressedSize > maxDocumentBytes) return documentTooLong;
@@ -126,7 +127,7 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
 
 const readBytes = (bytes: Bytes, start: number, length: number) => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
-  if (into === undefined || bytes.read(into, start) < length)
+  if (!into || bytes.read(into, start) < length)
     throw new UnreadableContent("the archive ends before the end of this member");
   return into;
 };

@@ -24,8 +24,8 @@ export const unzstd = (compressed: Uint8Array, length: number) => {
   };
   for (const frame of checkFrames(compressed, length)) {
     const piece = decodeNatively(frame, left);
-    if (piece === undefined) new Decompress(take).push(frame, true);
-    else take(piece);
+    if (piece) take(piece);
+    else new Decompress(take).push(frame, true);
   }
   return Buffer.concat(pieces);
 };
@@ -63,7 +63,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
   return frames;
 };
 
-const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
+const decodeNatively = (frame: Uint8Array, maxLength: number) => {
   // The types of the oldest supported Node lack this function. A maximum of 0 is invalid.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;

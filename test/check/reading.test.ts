@@ -315,7 +315,6 @@ describe("an input file", () => {
     };
     const packed = gzipSync(line);
     const cases: readonly (readonly [string, string])[] = [
-      [file("utf-16-unmarked", Buffer.from(line, "utf16le")), "utf-16"],
       [
         file("a.tar", Buffer.concat([Buffer.from("groups.jsonl".padEnd(257, "\0")), Buffer.from("ustar\0")])),
         "not-json",
@@ -380,7 +379,7 @@ describe("an input file", () => {
   it("is refused immediately if standard input has only NUL bytes", () => {
     const program = resolve("bin/rollcall.js");
     const ran = spawnSync("sh", ["-c", `exec node '${program}' check - < /dev/zero`], { encoding: "utf8" });
-    expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("NUL")]);
+    expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("binary data")]);
   });
 
   it("is named with all others that cannot be opened", async () => {
