@@ -39,10 +39,4 @@ export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap
   return rewards;
 };
 
-/** The values of `--from` for other tools, listed here so that an option loads no converter. */
-export const formatNames: readonly string[] = [
-  ...["atif", "harbor", "mini-swe-agent", "mini-swe-agent-messages", "verifiers-v0", "art", "verifiers-v1"],
-  ...["nemo-gym", "openai-chat", "trl", "sharegpt", "openrlhf", "verl", "skyrl", "nemo-rl", "inspect", "tau2"],
-];
-
-export const loadFormats = async () => (await import("./recognize.ts")).formats;
+export { formatNames, loadFormats } from "./recognize.ts";

@@ -2,24 +2,37 @@
 import { dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
-import { art } from "./art.ts";
-import { atif } from "./atif.ts";
-import * as rows from "./chat-rows.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
-import { harbor } from "./harbor.ts";
-import { inspect } from "./inspect.ts";
-import { miniSweAgent, miniSweAgentMessages } from "./mini-swe-agent.ts";
-import { nemoGym } from "./nemo-gym.ts";
-import { tau2 } from "./tau2.ts";
 import { Value } from "./value.ts";
-import { verifiersV0 } from "./verifiers-v0.ts";
-import { verifiersV1 } from "./verifiers-v1.ts";
 
-export const formats: readonly Format[] = [
-  ...[atif, harbor, miniSweAgent, miniSweAgentMessages, verifiersV0, art, verifiersV1, nemoGym],
-  ...[rows.openaiChat, rows.trl, rows.shareGpt, rows.openrlhf, rows.verl, rows.skyrl, rows.nemoRl, inspect, tau2],
-];
+const loadRows = async () => await import("./chat-rows.ts");
+
+/** Formats by the values of `--from`. */
+const formats: Readonly<Record<string, () => Promise<Format>>> = {
+  atif: async () => (await import("./atif.ts")).atif,
+  harbor: async () => (await import("./harbor.ts")).harbor,
+  "mini-swe-agent": async () => (await import("./mini-swe-agent.ts")).miniSweAgent,
+  "mini-swe-agent-messages": async () => (await import("./mini-swe-agent.ts")).miniSweAgentMessages,
+  "verifiers-v0": async () => (await import("./verifiers-v0.ts")).verifiersV0,
+  art: async () => (await import("./art.ts")).art,
+  "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
+  "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
+  "openai-chat": async () => (await loadRows()).openaiChat,
+  trl: async () => (await loadRows()).trl,
+  sharegpt: async () => (await loadRows()).shareGpt,
+  openrlhf: async () => (await loadRows()).openrlhf,
+  verl: async () => (await loadRows()).verl,
+  skyrl: async () => (await loadRows()).skyrl,
+  "nemo-rl": async () => (await loadRows()).nemoRl,
+  inspect: async () => (await import("./inspect.ts")).inspect,
+  tau2: async () => (await import("./tau2.ts")).tau2,
+};
+
+export const formatNames: readonly string[] = Object.keys(formats);
+
+export const loadFormats = async (): Promise<readonly Format[]> =>
+  await Promise.all(Object.values(formats).map(async (load) => await load()));
 
 type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 
@@ -36,9 +49,8 @@ export const ownFormat: Format = {
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
-  const given = messagesFrom
-    ? rows.messageRows(messagesFrom)
-    : [ownFormat, ...formats].find(({ name }) => name === from);
+  const own = from === ownFormat.name ? ownFormat : await formats[from]?.();
+  const given = messagesFrom ? (await loadRows()).messageRows(messagesFrom) : own;
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
@@ -73,7 +85,7 @@ const recognizeInput = async (
     if (!container || given.records[container]) return { source, formats: [given] };
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
-  const { matching, unreadable, row } = await matchFormats(source, given ? [given] : formats, {
+  const { matching, unreadable, row } = await matchFormats(source, given ? [given] : await loadFormats(), {
     container,
     maxUnpackedBytes,
   });
