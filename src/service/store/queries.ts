@@ -2,7 +2,7 @@
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
-import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
+import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
 /** Finds a call's request. All ids of a request have the same unique end. */
 const findCallSql = `
@@ -18,8 +18,8 @@ const pageRows = 10_000;
 
 export const createQueries = (database: Database) => ({
   async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
-    const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.query(sql, [project, key]);
+    const { sql, values } = findByKey(project, key);
+    const [row] = await database.query(sql, values);
     return row && toLoggedRequest(row, false);
   },
 
