@@ -98,7 +98,7 @@ const unansweredProblem = (thrown: unknown): Problem => {
   return { rule, severity: "warning", ...(file !== undefined && { file }), message: text };
 };
 
-export const exposedAddressProblem = (address: string): Problem => ({
+const exposedAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
   message: `other machines can reach ${address}, and clients send the key to it in plain text`,

@@ -187,7 +187,7 @@ const topic = object({
   code: nullable(code),
   exit_codes: list(count),
   severity: oneOf("error", "warning", null),
-  example: optionalAbout("a problem of the rule; null for a code", nullable(text)),
+  example: optionalAbout("a problem of the rule", nullable(text)),
 });
 
 const valueKeys = {
