@@ -47,7 +47,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
     await reportSplitLeaks(dataset, otherSplit).finally(otherSplit.close);
   }
   const result = checkResult(dataset);
-  await printWarnings(context, dataset, typed, result.problems);
+  await printWarnings(context, dataset, result.problems);
   await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);

@@ -3,16 +3,12 @@ import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
-import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
+import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
-import { pluralize, toOptionArgs } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
-import type { InputOptions } from "./options.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
-const maxShownPerRule = 3;
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
@@ -21,24 +17,14 @@ const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (sc
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Dataset,
-  { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
 ) => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
-  if (hidden.size === 0) return;
   const rules = Array.from(hidden, ([rule, count]) => `${count} ${rule}`).join(", ");
-  const [first] = sources;
-  const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
-  const command = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
-  const otherFiles = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  const omitted = pluralize(
-    Array.from(hidden.values()).reduce((sum, count) => sum + count, 0),
-    "warning",
-  );
-  screen.notice(`omitted ${omitted}: ${rules} (list them with \`${formatCommandLine(command)}${otherFiles}\`)`);
+  if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
 /** `counts` includes problems that the failure lacks. */
@@ -55,25 +41,30 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
+/** Folds errors with the same message, and warnings of the same rule. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
-  const kinds = foldProblems(problems);
-  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
-  const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
+  const kinds = new Map<string, [Problem, ...Problem[]]>();
   /** Number of problems that `problems` lacks, by rule. The first kind of a rule includes this number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
-  for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
+  for (const problem of problems) {
+    const { rule } = problem;
+    const key = toFoldingKey(problem);
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, [problem]);
+    else kind.push(problem);
+    uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
+  }
   const shown: Problem[] = [];
   const hidden = new Map<string, number>();
-  for (const kind of kinds) {
-    const { first, others } = kind;
+  for (const [at, [first, ...others]] of [...kinds.values()].entries()) {
     const { rule } = first;
     const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
-    if (!chosen.has(kind)) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
-    else shown.push(count > 0 ? { ...first, others: { count, positions: formatPositions(others, first) } } : first);
+    if (max !== undefined && at >= max) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
+    else shown.push(count > 0 ? { ...first, others: { count, positions: listPositions(first, others) } } : first);
   }
   const reading = shown.map(async (problem) => {
     const excerpt = await readExcerpt(sources, problem);
@@ -82,51 +73,17 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** Problems that are displayed as one. */
-type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
-
-const foldProblems = (problems: readonly Problem[]) => {
-  const kinds = new Map<string, ProblemKind>();
-  const warningKindCounts = new Map<string, number>();
-  for (const problem of problems) {
-    const { rule, severity } = problem;
-    const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
-    const ownKey = toFoldingKey(problem);
-    // The last kind of a rule collects all further warnings, whatever their messages.
-    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
-    const kind = kinds.get(key);
-    if (kind !== undefined) kind.others.push(problem);
-    else {
-      kinds.set(key, { first: problem, others: [], rank });
-      if (severity === "warning") warningKindCounts.set(rule, rank + 1);
-    }
-  }
-  return [...kinds.values()];
-};
-
-/** For a warning about a whole group or line, the key is the rule. */
 const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
-  if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
-  const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
+  if (severity !== "error") return rule;
+  const field = from === "service" ? path.filter((step) => typeof step === "string") : [];
   return [rule, message, ...field].join(" ");
 };
 
-const formatPositions = (problems: readonly Problem[], shown: Problem) => {
-  const named = problems.slice(0, maxPositions);
-  const fieldOf = ({ path = [] }: Problem) => path.join(".");
-  const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
-  const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
-  const positions = named.flatMap((problem) => {
-    const { file, line, column } = problem;
-    if (line === undefined) return file ?? [];
-    const position = lineOf(problem);
-    if (!isLineShared || column !== undefined) return isLineShared ? `${position}:${column}` : position;
-    // Values of one converted record have the same line, so their paths distinguish them.
-    const field = fieldOf(problem);
-    if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
-    return field === "" ? position : `${position} (${field})`;
-  });
-  return [...new Set(positions)];
+const listPositions = (first: Problem, others: readonly Problem[]) => {
+  const format = ({ file, line }: Problem) => (line === undefined ? file : `${file ?? "(input)"}:${line}`);
+  const positions = new Set(others.slice(0, maxPositions).map(format));
+  positions.delete(format(first));
+  return [...positions].filter((position) => position !== undefined);
 };
 
 /** Read before and after a position. Terminals are narrower, and most secrets are shorter. */
@@ -145,11 +102,9 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
   const end = endOfLine(window, at);
   const isCutBefore = start === 0 && windowStart > 0;
   const isCutAfter = end === window.length && windowStart + length < bytes.size;
-  const before = window.toString("utf8", start, at);
-  const after = window.toString("utf8", at, end);
   // A window can begin and end inside a character.
-  const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
-  const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;
+  const head = window.toString("utf8", start, at).replace(/^\ufffd+/, "");
+  const tail = window.toString("utf8", at, end).replace(/\ufffd+$/, "");
   const [token = ""] = firstToken.exec(tail) ?? [];
   const marked = { text: head + tail, from: head.length, to: head.length + token.length };
   return { line, ...redactSecrets(marked), isCutBefore, isCutAfter };

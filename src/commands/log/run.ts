@@ -69,7 +69,7 @@ const logFiles = async (run: LogRun) => {
   const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
   const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
   const result = await delivering.catch(async (thrown: unknown) => {
-    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, typed, dataset.problems.sorted());
+    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
     throw thrown;
   });
   await finishRun(run, dataset, result);
@@ -133,7 +133,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
 
 const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) => {
   const { context, typed } = run;
-  await printWarnings(context, dataset, typed, result.warnings);
+  await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
       // The failure of the run overrides the failure of the output.
