@@ -41,9 +41,7 @@ const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDiff
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
     return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
-  if (refused > 0)
-    return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
-  if (repeated > 0)
+  if (refused + repeated > 0)
     return "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
   return "if the service honors Idempotency-Key, run your `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
 };
@@ -54,13 +52,9 @@ export const resolutionMissing = () =>
   });
 
 /** @param unresolvable `state` is undefined if no request has the id */
-export const noSuchRequest = (
-  unresolvable: readonly (readonly [id: string, state: string | undefined])[],
-  { allDestinations }: { allDestinations: boolean },
-) => {
-  const searched = allDestinations ? "" : " for the selected service and account";
+export const noSuchRequest = (unresolvable: readonly (readonly [id: string, state: string | undefined])[]) => {
   const reasons = unresolvable.map(([id, state]) =>
-    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`,
+    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}`,
   );
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
@@ -73,10 +67,9 @@ export const ledgerFilterMissing = () => {
   return new Failure("usage", "ledger-filter-missing", message, { hint });
 };
 
-export const ledgerLocationMissing = (isOptional: boolean) => {
-  const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";
+export const ledgerLocationMissing = () => {
   const message = "cannot locate the ledger because the home folder is unknown";
-  const hint = `pass --ledger <file>, or set ROLLCALL_DATA_DIR${without}`;
+  const hint = "pass --ledger <file>, or set ROLLCALL_DATA_DIR";
   return new Failure("storage", "ledger-location-missing", message, { hint });
 };
 

@@ -8,14 +8,13 @@ import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { describeSystemCode, pluralize, toOptionName } from "../../sentences.ts";
+import { describeSystemCode, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
-import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
@@ -28,12 +27,9 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
-  const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
-  const entries = await readEntries(filter);
-  const otherEntries = await readEntries(otherFilter);
-  const requests = pluralize(otherEntries.length, "request");
-  if (otherEntries.length > 0)
-    screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
+  const opened = await openLedger(context, typed, { toRead: true });
+  const entries = await opened.readEntries(opened.filter);
+  if (entries.length === 0) noteNoMatches(context, opened, "requests");
   await printEntries(context, typed, { entries, counts: null });
 };
 
@@ -47,13 +43,13 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     const state = states.get(id);
     return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
   });
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, typed);
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable);
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram)
-    await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
-  else context.screen.notice(`resolved: ${resolved.join(", ")}`);
+  const { screen } = context;
+  if (screen.isForProgram) await printDocument(screen, { resolved, state });
+  else screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
@@ -62,23 +58,9 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { counts, isInvalid, problems, problemCounts, files } = verification;
   const { read, logged } = counts;
   const isVerified = logged === read;
-  if (screen.isForProgram) {
-    await printDocument(screen, {
-      status: isVerified ? "verified" : "differs",
-      groups: counts,
-      files,
-      problems: problems.map(toProblemDocument),
-    } satisfies documents.LedgerVerified);
-  } else {
-    const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
-    for (const one of unfinished.slice(0, maxNoticeLines)) {
-      const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
-      screen.notice(`${one.file}: ${state}`);
-    }
-    if (unfinished.length > maxNoticeLines)
-      screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
-    if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
-  }
+  const document = { status: isVerified ? "verified" : "differs", groups: counts, files };
+  if (screen.isForProgram) await printDocument(screen, { ...document, problems: problems.map(toProblemDocument) });
+  else if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   if (isVerified) return;
   // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
   context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
@@ -87,7 +69,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-const maxNoticeLines = 10;
+const maxListed = 10;
 
 /** Deletes only requests with a known outcome. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
@@ -96,43 +78,36 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
-  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
+  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
     const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
     const target = `model ${scope.model}, split ${scope.split}${batchText}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
-  if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
+  if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
   const action = `forget ${pluralize(affected.length, "request")}`;
   const effect = " (a rerun then logs the groups again)";
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
   const requests = pluralize(left, "request");
   const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
-  const { limit, model, split, batch, since, until, allDestinations } = typed;
+  const { limit, since, until, allDestinations } = typed;
   const now = context.host.now();
   if (since !== undefined && until !== undefined && since(now) >= until(now))
     throw contradiction("--since", "--until", "--until is not after --since");
-  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
-  const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
+  const opened = await openLedger(context, typed, { toRead: true });
+  const calls = (await opened.readEntries(opened.filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
-  if (ledger !== undefined && calls.length === 0) {
-    const filters = Object.entries({ model, split, batch, since, until })
-      .flatMap(([name, value]) => (value === undefined ? [] : [toOptionName(name)]))
-      .join(" and ");
-    const searched = coversAllDestinations ? "" : " for the selected service and account";
-    const none = filters === "" ? `the ledger has no calls${searched}` : `no calls${searched} match ${filters}`;
-    context.screen.notice(`${none}${coversAllDestinations ? "" : "; show all with --all-destinations"}`);
-  }
+  if (calls.length === 0) noteNoMatches(context, opened, "calls");
   const document = { calls: calls.slice(0, limit) };
   await printObjects(context.screen, document, {
     member: "calls",
@@ -145,6 +120,13 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
       ...(allDestinations ? { destination: 1, account: 1 } : {}),
     },
   });
+};
+
+type OpenedLedger = Awaited<ReturnType<typeof openLedger>>;
+
+const noteNoMatches = ({ screen }: Context, { ledger, coversAllDestinations }: OpenedLedger, what: string) => {
+  const scope = " for the selected service and account; show all with --all-destinations";
+  if (ledger !== undefined) screen.notice(`the ledger has no matching ${what}${coversAllDestinations ? "" : scope}`);
 };
 
 const printEntries = async (
@@ -192,9 +174,6 @@ const printEntries = async (
       destination: {
         rank: allDestinations ? 0 : 8,
         hasNames: allDestinations,
-        // In a table, the path of the log endpoint would only repeat the model.
-        text: ({ destination }) =>
-          screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
       },
       account: allDestinations ? 0 : 9,
     },
@@ -212,7 +191,7 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location === undefined) throw failures.ledgerLocationMissing(false);
+  if (location === undefined) throw failures.ledgerLocationMissing();
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
@@ -232,12 +211,10 @@ const openLedger = async (
     checkDatabaseMode(location.path, context.screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
-  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   return {
     ledger,
     coversAllDestinations,
-    filter: { ...filter, matchesScope },
-    otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
+    filter: { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope },
     readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);

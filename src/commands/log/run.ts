@@ -15,7 +15,6 @@ import { outputFailed } from "../../output/failures.ts";
 import { printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
@@ -207,8 +206,7 @@ const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
   if (location !== undefined) return { ...location, require: typed.requireLedger };
-  // The local service needs the data folder too, so --ledger would not help.
-  throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
+  throw ledgerLocationMissing();
 };
 
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
