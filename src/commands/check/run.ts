@@ -7,10 +7,9 @@ import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { checkReportFiles } from "../inputs/files.ts";
-import { printWarnings, selectProblems } from "../inputs/problems.ts";
+import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {
@@ -18,17 +17,14 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[], counts: RuleCounts = []) => {
+  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[]) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
     const names = new Set(sources.map(({ name }) => name));
     const unreadable = new Set(problems.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
     const inputs = [...names, ...unreadable];
     const mode = combineModes([...sources, ...Array.from(unreadable, (name) => ({ name }))]);
-    for (const report of reports) {
-      const shown = report.form === "github" ? await foldWarnings(problems, counts) : problems;
-      await printReport(screen, { ...report, inputs, problems: shown, mode });
-    }
+    for (const report of reports) await printReport(screen, { ...report, inputs, problems, mode });
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
@@ -48,21 +44,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
   }
   const result = checkResult(dataset);
   await printWarnings(context, dataset, result.problems);
-  await printReports(dataset.sources, result.problems, dataset.problems.counts);
+  await printReports(dataset.sources, result.problems);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure !== undefined) throw result.failure;
 };
-
-type RuleCounts = Dataset["problems"]["counts"];
-
-/** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
-const foldWarnings = async (problems: readonly Problem[], counts: RuleCounts) => {
-  const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
-  return [...problems.filter((problem) => !isWarning(problem)), ...shown];
-};
-
-const isWarning = ({ severity }: Problem) => severity === "warning";
 
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
@@ -74,8 +60,8 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       unreadable_lines: unreadable === 0 ? undefined : unreadable,
       not_chosen,
       problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
-      warnings: problems.filter(isWarning).map(toProblemDocument),
-    } satisfies CheckDocument);
+      warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
+    });
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });

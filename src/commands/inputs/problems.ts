@@ -41,7 +41,7 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
-/** Folds errors with the same message, and warnings of the same rule. */
+/** Folds problems with the same message. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
@@ -73,17 +73,23 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
+/** For a warning about a whole group or line, the key is the rule. */
 const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
-  if (severity !== "error") return rule;
+  if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.filter((step) => typeof step === "string") : [];
   return [rule, message, ...field].join(" ");
 };
 
 const listPositions = (first: Problem, others: readonly Problem[]) => {
-  const format = ({ file, line }: Problem) => (line === undefined ? file : `${file ?? "(input)"}:${line}`);
-  const positions = new Set(others.slice(0, maxPositions).map(format));
-  positions.delete(format(first));
-  return [...positions].filter((position) => position !== undefined);
+  const named = others.slice(0, maxPositions);
+  const lineOf = ({ file, line }: Problem) => (line === undefined ? file : `${file ?? "(input)"}:${line}`);
+  const isLineShared = new Set([first, ...named].map(lineOf)).size <= named.length;
+  const positions = named.flatMap((problem) => {
+    const line = lineOf(problem);
+    if (isLineShared && problem.column !== undefined) return `${line}:${problem.column}`;
+    return line === undefined || line === lineOf(first) ? [] : line;
+  });
+  return [...new Set(positions)];
 };
 
 /** Read before and after a position. Terminals are narrower, and most secrets are shorter. */

@@ -9,7 +9,6 @@ import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
@@ -23,22 +22,13 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
-    metricsScope: metricsOf && formatMetricsScope(metricsOf, groups),
+    metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
     next: toNextCommandFacts(run, result),
   });
 };
 
-type MeasuredGroups = NonNullable<LogDocument["metrics_of"]>;
-
-const formatMetricsScope = (measured: MeasuredGroups, { read, unknown }: LogResult["groups"]) => {
-  if (measured.groups !== 1)
-    return `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
-  const which = read === 1 ? "the group" : "the only valid group of the input";
-  return `${which}, ${unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`;
-};
-
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: MeasuredGroups | undefined, target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: object | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -48,7 +38,7 @@ const composeDocument = (result: LogResult, metrics_of: MeasuredGroups | undefin
     unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
-  } satisfies LogDocument;
+  };
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,
@@ -105,15 +95,15 @@ const maxPlanned = 20;
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const hiddenCount = planned.length - maxPlanned;
-  const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
-  const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
-  const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  const more = hiddenCount > 0 ? toFacts({ more: pluralize(hiddenCount, "request") }) : [];
-  return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
+  const more = planned.length - maxPlanned;
+  return [
+    ...requests,
+    ...toFacts({ more: more > 0 ? pluralize(more, "request") : undefined }),
+    ...(target?.headers ?? []).map((value) => ({ name: "header", value })),
+  ];
 };
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {

@@ -1,7 +1,6 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
 
 import { parseStrictness } from "../../check/index.ts";
-import { invalidPathParameter } from "../../client/failures.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -38,14 +37,13 @@ const openRun = async (context: Context, typed: LogOptions) => {
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(typed, settings);
-  if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
+  if (["", ".", ".."].includes(modelId)) throw wrongValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
-  if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
-  const compressSetting = settings.require("compress");
-  const compression = compressSetting === "none" ? undefined : compressSetting;
+  const compress = settings.require("compress");
+  const compression = compress === "none" ? undefined : compress;
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
@@ -162,8 +160,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   const client = await connect.openClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
-  const hasKeys = settings.require("idempotency") === "auto";
-  return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
+  return settings.local ? { ...target, url: "the local service" } : target;
 };
 
 const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
@@ -215,15 +212,11 @@ type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" 
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
-  if (from !== "auto" && from !== "rollcall") {
-    const why = "--follow reads only rollcall's format";
-    const hint = "run without --follow when the file is complete, or write rollcall's format";
-    throw contradiction("--follow", `--from ${from}`, why, hint);
-  }
-  const [file, ...others] = typed.file;
+  if (from !== "auto" && from !== "rollcall")
+    throw contradiction("--follow", `--from ${from}`, "--follow reads only rollcall's format");
+  const [file = "-", ...others] = typed.file;
   const given = others.length > 0 ? "several files" : "standard input";
-  if (file === undefined || file === "-" || others.length > 0)
-    throw contradiction("--follow", given, "--follow needs exactly one file");
+  if (file === "-" || others.length > 0) throw contradiction("--follow", given, "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

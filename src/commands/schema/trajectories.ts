@@ -147,13 +147,7 @@ const ledgerVerify = object({
   problems: s.limitedProblems,
 });
 
-export type LogDocument = z.infer<typeof log>;
-export type CheckDocument = z.infer<typeof check>;
-export type ConvertDocument = z.infer<typeof convert>;
 export type ViewDocument = z.infer<typeof view>;
-export type LedgerResolved = z.infer<typeof ledgerResolve>;
-export type LedgerVerified = z.infer<typeof ledgerVerify>;
-export type LedgerForgotten = z.infer<typeof ledgerForget>;
 
 export const trajectoriesOutputs: s.Outputs = {
   log: ["the outcomes of all groups", log],
