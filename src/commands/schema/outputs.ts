@@ -59,7 +59,7 @@ const callsRead = s.either([
 ]);
 
 const comparedCatalog = object({
-  catalog: describe("null for a file", catalogOrNull),
+  catalog: catalogOrNull,
   ...sameKeys(nullable(text), "provider", "file"),
   as_of: describe("time of the catalog; null for a file", nullable(s.time)),
 });
@@ -93,7 +93,7 @@ const diff = object({
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 const usage = object({
   prompt_tokens: count,
-  cached_tokens: describe("part of the prompt tokens", count),
+  cached_tokens: count,
   ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });
@@ -104,8 +104,8 @@ const costOfModel = object({
   deprecation_date: describe("YYYY-MM-DD", nullable(text)),
   ended: describe("true if deprecation_date has passed; such models are last", flag),
   total: describe("exact US dollars; null if a price is not stated", nullable(dollars)),
-  at_least: describe("sum of the known prices", dollars),
-  not_stated: describe("names of missing prices", list(text)),
+  at_least: dollars,
+  not_stated: list(text),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 const lockedModels = list(object({ catalog: catalogName, id: text }));
@@ -132,9 +132,9 @@ const code = oneOf(...Object.keys(exitCodes));
 
 const credential = object({
   use: useName,
-  origin: describe("null without a URL", nullable(text)),
+  origin: nullable(text),
   state: oneOf("ready", "command", "elsewhere", "missing", "no URL"),
-  from: describe("source of the credential", nullable(text)),
+  from: nullable(text),
   username: nullable(text),
   check: describe(
     "answer of the service: untried if no read can test the credential; null without --check",
@@ -146,36 +146,36 @@ const login = object({
   profile: text,
   saved: list(object({ use: useName, origin: text })),
   checked: describe("true if the service accepted the key", flag),
-  next: describe("the command to try", text),
+  next: text,
 });
 
 const setting = object({
   name: text,
-  value: describe("null if not set", nullable(text)),
+  value: nullable(text),
   source: oneOf("command line", "environment", "profile", "default", null),
-  from: describe("option, variable or file", nullable(text)),
-  problem: describe("why the value is invalid", nullable(text)),
+  from: nullable(text),
+  problem: nullable(text),
 });
 
 const profile = object({
   name: text,
-  in_use: describe("true for the effective profile", flag),
+  in_use: flag,
   base_url: nullable(text),
-  keys: describe("uses with a saved key", list(useName)),
+  keys: list(useName),
 });
 
 const renamed = object(sameKeys(text, "from", "to", "account"));
 const deleted = object({ deleted: text, settings: list(text), keys: list(useName) });
 const uses = { projects: describe("empty: all projects", list(text)), uses: list(useName) };
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
-const key = object({ name: text, ...uses, created: s.time, revoked: describe("null if valid", nullable(s.time)) });
+const key = object({ name: text, ...uses, created: s.time, revoked: nullable(s.time) });
 
 const doctorFinding = object({
   check: text,
   status: oneOf("ok", "warning", "error", "skipped"),
   message: text,
   fix: optional(text),
-  code: optionalAbout("error code of the run, for an error", code),
+  code: optional(code),
   facts: optional(s.named(s.anything)),
 });
 const worstStatus = describe("the worst status of the findings", oneOf("ok", "warning", "error"));
@@ -191,7 +191,7 @@ const topic = object({
 });
 
 const valueKeys = {
-  name: describe("placeholder", text),
+  name: text,
   kind: oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
   choices: describe("all values; null if others are possible", nullable(list(text))),
 };
@@ -202,19 +202,19 @@ const option = s.shared(
     name: text,
     short: nullable(text),
     about: text,
-    value: describe("null for a flag", nullable(object(valueKeys))),
+    value: nullable(object(valueKeys)),
     default: nullable(text),
     repeatable: flag,
-    group: describe("heading in the help", nullable(text)),
+    group: nullable(text),
   }),
 );
 
 const command = object({
-  name: describe("words after rollcall", text),
+  name: text,
   ...sameKeys(text, "about", "usage"),
   arguments: list(object({ ...valueKeys, about: text, ...sameKeys(flag, "required", "repeatable") })),
-  options: describe("without the global options", list(option)),
-  verbs: describe("last words of its verbs", list(text)),
+  options: list(option),
+  verbs: list(text),
   examples: list(text),
   schema: describe("argument of rollcall schema; null without a document", nullable(text)),
 });
@@ -227,9 +227,9 @@ const commands = object({
 });
 
 const schemaEntry = object({
-  name: describe("argument of rollcall schema", text),
+  name: text,
   about: text,
-  file: describe("file in the package", text),
+  file: text,
   line_file: describe("schema of a line of -o jsonl, if it differs", nullable(text)),
 });
 const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
@@ -243,12 +243,8 @@ const error = object({
   retryable: describe("true if the same command can succeed later", flag),
   cause: optionalAbout("code of the failure that stopped the run, if it differs from code", code),
   hint: optional(text),
-  where: optionalAbout(
-    "position of the cause",
-    object({ ...s.positionKeys, ...sameKeys(optional(text), "setting", "option", "environment") }),
-  ),
-  http: optionalAbout(
-    "the failed exchange",
+  where: optional(object({ ...s.positionKeys, ...sameKeys(optional(text), "setting", "option", "environment") })),
+  http: optional(
     object({
       ...sameKeys(text, "method", "url"),
       status: optional(count),
@@ -256,7 +252,7 @@ const error = object({
     }),
   ),
   problems: optional(s.limitedProblems),
-  next: optionalAbout("the next command to run", text),
+  next: optional(text),
 });
 
 const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
@@ -268,20 +264,20 @@ const event = s.either([
   }),
   object({
     event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
-    again: describe("true if the request is retried", flag),
+    again: flag,
     ...sameKeys(count, "groups", "bytes"),
     reason: describe("status of the answer, or code of the transport error", text),
-    requests: describe("requests with an outcome", count),
-    of_requests: describe("all requests so far", count),
-    attempt: optionalAbout("number of the next attempt", count),
-    retry_in_ms: optionalAbout("wait before the next attempt", count),
+    requests: count,
+    of_requests: count,
+    attempt: optional(count),
+    retry_in_ms: optional(count),
     max_wait_left_ms: optionalAbout("rest of --max-wait after the wait", count),
   }),
   object({ event: oneOf("notice", "debug"), message: text }),
   object({ event: oneOf("warning"), ...s.problemKeys }),
   object({ event: oneOf("file_waiting", "file_moved", "file_rewritten"), file: text }),
 ]);
-const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in the rejects file", s.position) });
+const rejected = object({ ...s.problemKeys, rejects_line: optional(s.position) });
 
 /** Documents of commands in the order of the help, then shared documents. */
 const documents: s.Outputs = {

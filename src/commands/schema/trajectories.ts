@@ -5,10 +5,10 @@ import { count, describe, list, nullable, object, oneOf, optional, optionalAbout
 
 const outcomes = object({
   read: count,
-  logged: describe("by this run", count),
+  logged: count,
   already_logged: describe("by earlier runs, according to the ledger", count),
-  rejected: describe("invalid or refused", count),
-  unknown: describe("possibly logged", count),
+  rejected: count,
+  unknown: count,
   not_sent: count,
 });
 
@@ -53,8 +53,7 @@ const log = object({
     object({ groups: count, logged: count }),
   ),
   ...inputKeys,
-  plan: optionalAbout(
-    "requests of a dry run",
+  plan: optional(
     object({
       method: text,
       url: describe("null without a URL, and for --local", nullable(text)),
@@ -74,12 +73,12 @@ const check = object({
   problems,
   warnings: problems,
   ...inputKeys,
-  problems_left_out: optionalAbout("number of further problems", count),
+  problems_left_out: optional(count),
 });
 
 const convert = object({
   status: oneOf("converted"),
-  format: describe("null for rollcall's format", nullable(text)),
+  format: nullable(text),
   groups: readAndRejected,
   trajectories: readAndRejected,
   out: text,
@@ -116,7 +115,7 @@ const ledgerCounts = object({
 });
 
 const entry = object({
-  id: describe("argument of ledger resolve", text),
+  id: text,
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
   ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
@@ -125,9 +124,9 @@ const entry = object({
   ...s.sameKeys(text, "destination", "account"),
   attempts: count,
   ...s.sameKeys(s.time, "first_tried", "last_tried"),
-  status: describe("last status of an answer", nullable(count)),
+  status: nullable(count),
   cause: describe("code of the transport error, without an answer", nullable(text)),
-  calls: describe("number of calls in the answer", count),
+  calls: count,
 });
 
 const loggedCall = object({
