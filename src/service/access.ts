@@ -29,7 +29,7 @@ export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: r
   return isSameOrigin ? undefined : "requests from other sites are refused";
 };
 
-const hostName = (host: string): string => {
+const hostName = (host: string) => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
 };
@@ -41,7 +41,7 @@ const maxWaitMs = 10_000;
 export const loadLocalKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
-): Promise<{ readonly key: string; readonly path: string }> => {
+) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {
@@ -54,14 +54,14 @@ export const loadLocalKey = async (
   }
 };
 
-const readKey = (path: string): string | undefined => {
+const readKey = (path: string) => {
   if (!existsSync(path)) return undefined;
   const key = readFileSync(path, "utf8").trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
   throw invalidLocalKey(path);
 };
 
-const createLocalKey = async (path: string, host: Host): Promise<string> => {
+const createLocalKey = async (path: string, host: Host) => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
   if (lock === undefined) throw databaseLocked({ path, title: keyTitle });
   try {
@@ -75,12 +75,12 @@ const createLocalKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-export const isAuthorized = (header: string | undefined, key: string): boolean => {
+export const isAuthorized = (header: string | undefined, key: string) => {
   const given = parseCredential(header, "bearer");
   return given !== undefined && isSameSecret(given, key);
 };
 
-const parseCredential = (header: string | undefined, scheme: "bearer" | "basic"): string | undefined => {
+const parseCredential = (header: string | undefined, scheme: "bearer" | "basic") => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
@@ -90,7 +90,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
 };
 
 /** Compares digests, so the time does not depend on the length or on the first wrong character. */
-const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
+const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
 
 /** `name` is undefined for the service's own key. `projects` is undefined if the caller may use all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
@@ -101,7 +101,7 @@ export type Authenticator = ReturnType<typeof openAuthenticator>;
 
 export const openAuthenticator =
   (ownKey: string, keys: Store["keys"]) =>
-  async (header: string | undefined, { use }: Pick<Endpoint, "use">): Promise<Caller> => {
+  async (header: string | undefined, { use }: Pick<Endpoint, "use">) => {
     if (use === undefined) return unrestrictedCaller;
     const scheme = use === "calls" ? "basic" : "bearer";
     const given = parseCredential(header, scheme);
@@ -123,4 +123,4 @@ export const createKey = () => {
   return { key, digest: keyDigest(key) };
 };
 
-const keyDigest = (key: string): Buffer => createHash("sha256").update(key).digest();
+const keyDigest = (key: string) => createHash("sha256").update(key).digest();

@@ -28,7 +28,7 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
       throw new Refusal(415, `unknown Content-Encoding, expected ${accepted} or none`, { "Accept-Encoding": accepted });
     }
     let ownBytes = 0;
-    const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string): Promise<Uint8Array> => {
+    const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string) => {
       const collected: Uint8Array[] = [];
       let length = 0;
       try {

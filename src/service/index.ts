@@ -16,22 +16,23 @@ export type { EndedExchange } from "./app.ts";
 export { type Bindings, listen } from "./server.ts";
 export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
 
-export interface ServiceOptions extends StoreLocation {
-  readonly host: Host;
-  readonly address: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  /** `team/project` of calls that were logged with a key without a project. */
-  readonly project: string;
-  /** Overrides the key in the data folder. */
-  readonly key: string | undefined;
-  /** Host names that clients use, in addition to loopback. */
-  readonly allowHosts: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly warn: (problem: Problem) => void;
-  readonly trace: ((line: string) => void) | undefined;
-  readonly onEnd?: ((ended: EndedExchange) => void) | undefined;
-}
+export type ServiceOptions = StoreLocation &
+  Readonly<{
+    host: Host;
+    address: string;
+    /** 0 picks a free port. */
+    port: number;
+    /** `team/project` of calls that were logged with a key without a project. */
+    project: string;
+    /** Overrides the key in the data folder. */
+    key: string | undefined;
+    /** Host names that clients use, in addition to loopback. */
+    allowHosts: readonly string[];
+    maxBodyBytes: number;
+    warn: (problem: Problem) => void;
+    trace: ((line: string) => void) | undefined;
+    onEnd?: ((ended: EndedExchange) => void) | undefined;
+  }>;
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 

@@ -25,7 +25,7 @@ export class Refusal extends Error {
 
 export const maxFaults = 100;
 const maxNamedFaults = 5;
-export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
+export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
   return new Refusal(422, named.join("; "), {}, items);
@@ -46,17 +46,17 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 /** Assumed: an error of a call read is an object with the key `reason`. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
-export interface Operation {
-  readonly endpoint: Endpoint;
-  readonly errorFormat: ErrorFormat;
+export type Operation = Readonly<{
+  endpoint: Endpoint;
+  errorFormat: ErrorFormat;
   /** Returns the body of a 200, and the number of bytes that were stored for the first time. @throws Refusal */
-  readonly answer: (request: {
+  answer: (request: {
     readonly caller: Caller;
     readonly parameters: Readonly<Record<string, string>>;
     readonly bytes: Uint8Array | undefined;
     readonly idempotencyKey: string | undefined;
   }) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
-}
+}>;
 
 export const defineOperation = <P extends Schema, B extends Schema>(
   endpoint: Endpoint<P, B>,
@@ -73,7 +73,7 @@ export const defineOperation = <P extends Schema, B extends Schema>(
   },
 });
 
-export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
+export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
@@ -86,7 +86,7 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
 /** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */
 const maxParsedValues = 2 ** 22;
 
-export const parseBounded = (value: JsonValue): unknown => {
+export const parseBounded = (value: JsonValue) => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
   // Each object or array has at least one byte, so a short text needs no count.
@@ -105,7 +105,7 @@ export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, sou
   return schema.parse(value);
 };
 
-export const findFaults = (schema: Schema, value: unknown, loc: Loc): readonly ValidationItem[] =>
+export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
   findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, loc));
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
@@ -115,7 +115,7 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   input: shownInput(holder),
 });
 
-const validationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
+const validationItems = (issue: Issue, value: unknown, prefix: Loc) => {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const loc = [...prefix, ...path];
   const input = getValue(value, path);
@@ -134,13 +134,13 @@ const validationItems = (issue: Issue, value: unknown, prefix: Loc): readonly Va
 /** Maximum characters of JSON of an invalid value in an answer. Longer values are null. */
 const maxShownInput = 5000;
 
-const shownInput = (input: unknown = null): unknown =>
+const shownInput = (input: unknown = null) =>
   ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
 /** The interface's names of types that Zod names differently. */
 const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
 
-const describeFault = (issue: Issue): Pick<ValidationItem, "type" | "msg"> => {
+const describeFault = (issue: Issue) => {
   if (issue.code === "custom") return { msg: "Input should be a valid datetime", type: "datetime_parsing" };
   const expected = issue.code === "invalid_type" ? issue.expected : "value";
   return { msg: `Input should be a valid ${typeNames[expected] ?? expected}`, type: issue.code };

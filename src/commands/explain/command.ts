@@ -4,7 +4,7 @@ import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, loadFailurePrinter, printDocument, printPage, type Section } from "../../output/index.ts";
+import { type Line, loadFailurePrinter, printDocument, printPage } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -43,10 +43,10 @@ export const explain = command({
 });
 
 /** Renders the example of a rule as for a terminal; null for a code. @param indent columns */
-const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
+const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
   example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
 
-const toSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;
   const { warningRules } = await import("../../check/index.ts");
   const lines: Line[] = [];

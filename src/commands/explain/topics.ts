@@ -2,7 +2,7 @@
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
+import { readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { memoryBytes } from "../../input/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
@@ -64,7 +64,7 @@ export const exampleProblem = async (name: check.RuleName) => {
 const readExampleFiles = async (
   files: check.ExampleInputs["files"],
   { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
-): Promise<Dataset> => {
+) => {
   const sources = Object.entries(files).map(([name, content = ""]) => {
     return { name, bytes: memoryBytes(Buffer.from(content)) };
   });

@@ -65,7 +65,7 @@ export const trajectoryFiles = cli.repeated("files, folders or URLs of groups or
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts; stdin if - or omitted");
 export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
 
-const parseReport = (word: string, option: string): ReportRequest => {
+const parseReport = (word: string, option: string) => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return { form, file };

@@ -33,7 +33,7 @@ export const withExcerpts = async (
   sources: readonly Source[],
   thrown: unknown,
   counts: readonly RuleCount[] = [],
-): Promise<unknown> => {
+) => {
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;

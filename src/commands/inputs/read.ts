@@ -14,12 +14,13 @@ import type { Settings } from "../../settings/index.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
-interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
-  readonly settings: Settings;
-  readonly typed: InputOptions;
-  readonly receipt?: boolean;
-  readonly onFetched?: RemoteAccess["onFetched"];
-}
+type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> &
+  Readonly<{
+    settings: Settings;
+    typed: InputOptions;
+    receipt?: boolean;
+    onFetched?: RemoteAccess["onFetched"];
+  }>;
 
 /** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
 export const readInputs = async (
@@ -30,10 +31,7 @@ export const readInputs = async (
   const { update, stop } = context.screen.startProgress(label);
   const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
     onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes, of }) => {
-      const text = `fetching, ${Math.floor(bytes / 1e6)} MB`;
-      update(of === undefined ? text : formatPercent("fetching", bytes, Math.max(1, of)));
-    },
+    onFetched: ({ bytes }) => update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
   };
   return await readSelected(context, { ...callbacks, ...request }).finally(stop);
 };
@@ -95,10 +93,7 @@ const chatFormat = "openai-chat";
 const parsePath = (path: string | undefined): (string | number)[] | undefined =>
   path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
-const parseFormatOptions = async (
-  typed: InputOptions,
-  { hasReceipt, host }: { hasReceipt: boolean; host: Host },
-): Promise<ReadOptions["foreign"]> => {
+const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
@@ -122,7 +117,7 @@ const maxNames = 3;
 
 /** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
-  const { conversion, skippedFiles = [], found, sources, problems } = dataset;
+  const { conversion, skippedFiles = [], sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
@@ -140,7 +135,4 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
-  const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
-  if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
-    screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
 };

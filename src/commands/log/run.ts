@@ -198,7 +198,7 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send.DeliverOptions["ledger"]> => {
+const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination to look up.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
@@ -209,7 +209,7 @@ const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
-const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
+const parseFollowOptions = (typed: LogOptions) => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
   if (from !== "auto" && from !== "rollcall")

@@ -4,19 +4,19 @@ import type { Database, Row, SqlValue, Statement } from "../../database/index.ts
 import { storeOutcomeUnknown } from "../failures.ts";
 import * as ids from "./ids.ts";
 
-export interface NewRequest {
-  readonly model: string;
-  readonly project: string;
-  readonly split: string;
-  readonly loggedAt: number;
-  readonly metrics: string;
-  readonly otherKeys: string;
-  readonly otherGroupKeys: ReadonlyMap<number, string>;
-  readonly bytes: Uint8Array;
-  readonly spans: readonly ids.TrajectorySpan[];
+export type NewRequest = Readonly<{
+  model: string;
+  project: string;
+  split: string;
+  loggedAt: number;
+  metrics: string;
+  otherKeys: string;
+  otherGroupKeys: ReadonlyMap<number, string>;
+  bytes: Uint8Array;
+  spans: readonly ids.TrajectorySpan[];
   /** Requests with the same key must have the same digest. */
-  readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
-}
+  idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
+}>;
 
 /** @param newestMs the time of the newest id in the store */
 export const openRequestWriter = (
@@ -24,7 +24,7 @@ export const openRequestWriter = (
   { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
 ) => {
   let lastMs = newestMs;
-  return async (request: NewRequest): Promise<LoggedRequest> => {
+  return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;
     // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);
@@ -66,7 +66,7 @@ export const toLoggedRequest = (row: Row, isNew: boolean) => ({
 });
 
 /** The first statement waits for other transactions with the same key. */
-const insertRequest = (id: Uint8Array, request: NewRequest): readonly Statement[] => {
+const insertRequest = (id: Uint8Array, request: NewRequest) => {
   const { project, idempotency, metrics, otherKeys, otherGroupKeys, loggedAt, bytes, spans } = request;
   const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
   const { key = null, digest = null } = idempotency ?? {};
@@ -100,7 +100,7 @@ const maxStatementRows = 1000;
 
 type InsertedRow = readonly [Uint8Array | string, SqlValue, Uint8Array | string, ...(readonly SqlValue[])];
 
-const insertRows = (into: string, rows: readonly InsertedRow[]): readonly Statement[] => {
+const insertRows = (into: string, rows: readonly InsertedRow[]) => {
   const statements: Statement[] = [];
   for (let from = 0, to = 0, bytes = 0; from < rows.length; from = to, bytes = 0) {
     while (to < rows.length && to - from < maxStatementRows && bytes < maxStatementBytes) {
