@@ -5,7 +5,7 @@ import { findFirstIssues, type Issue, type ValidationItem } from "../contract/lo
 import { ignoreErrors } from "../files.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { countNested, getValue, sliceText } from "../json/walk.ts";
+import { countNested, getValue } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
 type Body = string | Uint8Array;
@@ -24,11 +24,10 @@ export class Refusal extends Error {
 }
 
 export const maxFaults = 100;
-const maxNamedFaults = 5;
 export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
-  const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
-  return new Refusal(422, named.join("; "), {}, items);
+  const message = items.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+  return new Refusal(422, message, {}, items);
 };
 
 type ErrorFormat = (refusal: Refusal) => unknown;
@@ -78,9 +77,7 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
   if (root !== undefined) return root;
-  // `loc` counts characters, not bytes.
-  const position = Array.from(sliceText(bytes, { start: 0, end: findFault(bytes)?.at ?? 0 })).length;
-  throw invalidRequest([{ loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null }]);
+  throw invalidRequest([{ loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null }]);
 };
 
 /** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */

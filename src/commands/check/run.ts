@@ -7,7 +7,7 @@ import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { checkReportFiles } from "../inputs/files.ts";
-import { printWarnings } from "../inputs/problems.ts";
+import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { CheckOptions } from "./command.ts";
@@ -17,14 +17,17 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[]) => {
+  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[], counts: RuleCounts = []) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
-    const names = new Set(sources.map(({ name }) => name));
-    const unreadable = new Set(problems.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
-    const inputs = [...names, ...unreadable];
-    const mode = combineModes([...sources, ...Array.from(unreadable, (name) => ({ name }))]);
-    for (const report of reports) await printReport(screen, { ...report, inputs, problems, mode });
+    const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
+    const inputs = [...new Set(names)];
+    const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
+    // GitHub shows only ten warnings.
+    const { shown } = await selectProblems([], { problems, counts });
+    for (const report of reports) {
+      await printReport(screen, { ...report, inputs, problems: report.form === "github" ? shown : problems, mode });
+    }
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
@@ -44,11 +47,13 @@ export const check = async (context: Context, typed: CheckOptions) => {
   }
   const result = checkResult(dataset);
   await printWarnings(context, dataset, result.problems);
-  await printReports(dataset.sources, result.problems);
+  await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure !== undefined) throw result.failure;
 };
+
+type RuleCounts = Dataset["problems"]["counts"];
 
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;

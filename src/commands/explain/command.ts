@@ -4,7 +4,7 @@ import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, loadFailurePrinter, printDocument, printPage } from "../../output/index.ts";
+import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -27,14 +27,13 @@ export const explain = command({
       const names = topics.map((topic) => topic.name);
       throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
-    if (name === undefined || screen.format === "csv") {
+    if (name === undefined || screen.isForProgram || screen.format === "csv") {
+      const described = await describeTopics(found);
+      const withExample = async (topic: Topic) => ({ ...topic, example: await renderExample(context, topic) });
+      const rows = name === undefined ? described : await Promise.all(described.map(withExample));
       const exit_codes = { heading: "exit codes", rank: 4 };
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
-      await printObjects(screen, { topics: await describeTopics(found) }, { member: "topics", columns });
-    } else if (screen.isForProgram) {
-      const described = await describeTopics(found);
-      const explained = described.map(async (topic) => ({ ...topic, example: await renderExample(context, topic) }));
-      await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
+      await printObjects(screen, { topics: rows }, { member: "topics", columns });
     } else {
       const sections = await Promise.all(found.map(async (topic) => await toSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });

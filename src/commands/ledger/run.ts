@@ -174,6 +174,9 @@ const printEntries = async (
       destination: {
         rank: allDestinations ? 0 : 8,
         hasNames: allDestinations,
+        // In a table, the path of the log endpoint would only repeat the model.
+        text: ({ destination }) =>
+          screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
       },
       account: allDestinations ? 0 : 9,
     },
