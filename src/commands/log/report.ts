@@ -23,7 +23,6 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
     metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
-    next: toNextCommandFacts(run, result),
   });
 };
 
@@ -106,19 +105,14 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   ];
 };
 
-const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
-  if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = toOptionArgs({ project: flags.project });
-  return toFacts({
-    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...listServiceArgs(flags)]),
-  });
-};
-
 /** Returns the options that another command needs to find the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
-  ...listServiceArgs(context.flags),
+  ...toServiceArgs(context.flags),
 ];
+
+const toServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
@@ -139,9 +133,6 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   }
   return failure?.retryable === true ? rerun() : failure;
 };
-
-const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
-  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
