@@ -106,8 +106,7 @@ export const callsUnreadable = (
   const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
   const failed = `${ids.length} of ${which}${requested} calls`;
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
-  const hint =
-    code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
+  const hint = code === "refused" ? "examine a call: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
   return new Failure(code, kind, message, { hint, http, cause });
 };
@@ -157,13 +156,9 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
   const replace = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
   );
-  const accept = isAcceptable
-    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file)}\`, `
-    : "";
-  const ways = `${replace.slice(0, 3).join("")}${accept}`;
+  const accept = isAcceptable ? `accept the changes with \`${lockCommand(file)}\`, or ` : "";
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
-  const silence = new Set(rules).size === 1 ? `the rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
-  const hint = `${ways}${ways === "" ? "" : "or "}silence ${silence}`;
+  const hint = `${replace.slice(0, 3).join("")}${accept}silence a rule with --allow <rule>`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
@@ -210,7 +205,7 @@ export const callsUnconvertible = (facts: {
   return new Failure("invalid_input", "calls-unconvertible", message, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
       ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
-      : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
+      : "examine the call: `rollcall call read <call-id>`",
   });
 };
 
@@ -219,11 +214,7 @@ export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly 
   const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
   const reason = found === undefined ? "" : ` (${first}${found})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
-  const isNested = /[.[]/.test(at);
-  const hint = isNested
-    ? "omit --path to see the whole call"
-    : "begin --path with a field of the call, such as inputs or output";
-  return new Failure("not_found", "call-path-missing", message, didYouMean(near, hint));
+  return new Failure("not_found", "call-path-missing", message, didYouMean(near, "omit --path to see the whole call"));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

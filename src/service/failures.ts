@@ -25,12 +25,9 @@ export const cannotListen = (
 ) => {
   const code = getErrorCode(cause);
   const message = `${serverName} cannot listen on ${address}, port ${port}: ${describeSystemCode(code)}`;
-  const isPort = serverName === "the server of the page" || code === "EACCES" || code === "EADDRINUSE";
-  const hint = isPort ? "choose another port with --port (0 picks a free one)" : "choose another address with --host";
-  return new Failure("usage", "cannot-listen", message, {
-    hint: code === "EADDRINUSE" ? `stop the program that uses this port, or ${hint}` : hint,
-    cause,
-  });
+  const orAddress = serverName === "the local service" ? ", or another address with --host" : "";
+  const hint = `choose another port with --port (0 picks a free one)${orAddress}`;
+  return new Failure("usage", "cannot-listen", message, { hint, cause });
 };
 
 export const allowHostMissing = (address: string) => {

@@ -93,10 +93,9 @@ export const openService = async (options: ServiceOptions) => {
 };
 
 const unansweredProblem = (thrown: unknown): Problem => {
-  const { code: rule, message, details } = toFailure(thrown);
-  const file = details.where?.file;
-  const text = `cannot answer a request (${isStoreFailure(thrown) ? 503 : 500}): ${message}`;
-  return { rule, severity: "warning", ...(file !== undefined && { file }), message: text };
+  const { code: rule, message } = toFailure(thrown);
+  const status = isStoreFailure(thrown) ? 503 : 500;
+  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
 const exposedAddressProblem = (address: string): Problem => ({

@@ -77,7 +77,9 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
   if (root !== undefined) return root;
-  throw invalidRequest([{ loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null }]);
+  throw invalidRequest([
+    { loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null },
+  ]);
 };
 
 /** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */

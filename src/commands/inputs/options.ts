@@ -2,7 +2,6 @@
 
 import * as cli from "../../cli/index.ts";
 import { wrongValue } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
 import { type Report, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string): { part: number; of: number } => {
@@ -69,8 +68,7 @@ const parseReport = (word: string, option: string) => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return { form, file };
-  const wanted = "github or junit, optionally with a file: junit=report.xml";
-  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
+  throw wrongValue(option, word, "github or junit, optionally with a file: junit=report.xml");
 };
 
 export const reportOption: cli.Kind<readonly ReportRequest[]> = {

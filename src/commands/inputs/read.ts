@@ -27,13 +27,12 @@ export const readInputs = async (
   context: Context,
   { label, ...request }: InputsRequest & { readonly label?: string },
 ) => {
-  if (label === undefined) return await readSelected(context, request);
-  const { update, stop } = context.screen.startProgress(label);
-  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
-    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes }) => update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
-  };
-  return await readSelected(context, { ...callbacks, ...request }).finally(stop);
+  const progress = label === undefined ? undefined : context.screen.startProgress(label);
+  return await readSelected(context, {
+    onProgress: ({ bytes, of }) => progress?.update(formatPercent(label ?? "", bytes, of)),
+    onFetched: ({ bytes }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
+    ...request,
+  }).finally(progress?.stop);
 };
 
 const readSelected = async (
