@@ -149,7 +149,7 @@ type LockErrors = Readonly<{
   file: string;
   rules: readonly string[];
   isAcceptable: boolean;
-  replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
+  replacements: readonly { id: string; replacement: { id: string } | null }[];
 }>;
 
 export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErrors, details: FailureDetails) => {

@@ -36,7 +36,6 @@ const runService = async (context: Context, typed: ServeOptions) => {
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
     throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
-  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);

@@ -40,7 +40,7 @@ const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (
   dataDir: string,
-  { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
+  { host, warn }: { host: Host; warn: (problem: Problem) => void },
 ) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);

@@ -54,7 +54,7 @@ export type Operation = Readonly<{
     readonly parameters: Readonly<Record<string, string>>;
     readonly bytes: Uint8Array | undefined;
     readonly idempotencyKey: string | undefined;
-  }) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
+  }) => Promise<{ body: Body; storedBytes?: number }>;
 }>;
 
 export const defineOperation = <P extends Schema, B extends Schema>(

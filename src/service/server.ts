@@ -8,7 +8,7 @@ import { cannotListen, type ServerName } from "./failures.ts";
 export type Bindings = { Bindings: HttpBindings };
 
 type ListenOptions = Readonly<{
-  app: { readonly fetch: Parameters<typeof getRequestListener>[0] };
+  app: { fetch: Parameters<typeof getRequestListener>[0] };
   serverName: ServerName;
   address: string;
   port: number;

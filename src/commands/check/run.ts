@@ -23,10 +23,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
     const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-    // GitHub shows only ten warnings.
-    const { shown } = await selectProblems([], { problems, counts });
+    // GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule.
+    const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
+    const folded = [...problems.filter((problem) => !isWarning(problem)), ...shown];
     for (const report of reports) {
-      await printReport(screen, { ...report, inputs, problems: report.form === "github" ? shown : problems, mode });
+      await printReport(screen, { ...report, inputs, problems: report.form === "github" ? folded : problems, mode });
     }
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
@@ -55,6 +56,8 @@ export const check = async (context: Context, typed: CheckOptions) => {
 
 type RuleCounts = Dataset["problems"]["counts"];
 
+const isWarning = ({ severity }: Problem) => severity === "warning";
+
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
@@ -65,7 +68,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       unreadable_lines: unreadable === 0 ? undefined : unreadable,
       not_chosen,
       problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
-      warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
+      warnings: problems.filter(isWarning).map(toProblemDocument),
     });
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;

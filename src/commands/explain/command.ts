@@ -50,8 +50,8 @@ const toSections = async (context: Context, topic: Topic) => {
   const { warningRules } = await import("../../check/index.ts");
   const lines: Line[] = [];
   if (severity === null) {
-    const kind = `${code === null ? "" : "error code, "}exit code${exit_codes.length > 1 ? "s" : ""}`;
-    lines.push({ label: "kind", text: `${kind} ${exit_codes.join(", ")}` });
+    const kind = code === null ? "" : "error code, ";
+    lines.push({ label: "kind", text: `${kind}exit code ${exit_codes.join(", ")}` });
   } else lines.push({ label: "kind", text: `rule (${severity})` });
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });

@@ -65,7 +65,7 @@ export const encodeSpans = (spans: readonly TrajectorySpan[]) => {
   return bytes;
 };
 
-export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
+export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { position: number }) | undefined => {
   if (bytes.length < spanBytes) return undefined;
   const encoded = toBuffer(bytes);
   const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => encoded.readUInt32LE(at));

@@ -76,7 +76,7 @@ export const createQueries = (database: Database) => ({
   /** Lists the models of all projects if `projects` is undefined. `created` is Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
-    const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
+    const models = new Map<string, { id: string; owner: string; created: number }>();
     for (const row of await database.query(sql)) {
       const name = row.text("id");
       if (models.has(name) || projects?.includes(row.text("project")) === false) continue;

@@ -15,14 +15,11 @@ export type NewRequest = Readonly<{
   bytes: Uint8Array;
   spans: readonly ids.TrajectorySpan[];
   /** Requests with the same key must have the same digest. */
-  idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
+  idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
 /** @param newestMs the time of the newest id in the store */
-export const openRequestWriter = (
-  database: Database,
-  { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
-) => {
+export const openRequestWriter = (database: Database, { file, newestMs }: { file: TitledFile; newestMs: number }) => {
   let lastMs = newestMs;
   return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;

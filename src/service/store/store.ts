@@ -67,7 +67,7 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (
   location: StoreLocation,
-  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
+  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { maxWaitMs?: number },
 ) => {
   const path = storePath(location);
   const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
