@@ -93,11 +93,9 @@ const openLog =
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
   // Here, `--project` is the project of a key, not the setting.
-  const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
-  const serviceSettings = await settings.service();
-  const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
-  const { keys } = context.closeAtEnd(await openStore(serviceSettings, options));
-  return { keys, path: storePath(serviceSettings), createKey };
+  const settings = await (await localSettings(context, { data_dir: dataDir, store, project: undefined })).service();
+  const { keys } = context.closeAtEnd(await openStore(settings, context));
+  return { keys, path: storePath(settings), createKey };
 };
 
 const parseProjectOption = (typed: string) => {

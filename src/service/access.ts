@@ -23,11 +23,13 @@ export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: r
   }
   const ownOrigins = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
   if (origin !== undefined && !ownOrigins.includes(origin.toLowerCase())) {
-    return `requests from the origin ${JSON.stringify(origin)} are refused`;
+    return otherSite;
   }
   const isSameOrigin = site === undefined || site === "same-origin" || site === "none";
-  return isSameOrigin ? undefined : "requests from other sites are refused";
+  return isSameOrigin ? undefined : otherSite;
 };
+
+const otherSite = "requests from other sites are refused";
 
 const hostName = (host: string) => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];

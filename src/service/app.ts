@@ -11,7 +11,7 @@ import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
 
 /** A request and its answer, as `--log json` prints it. */
-export type EndedExchange = Readonly<{
+export type Exchange = {
   /** From the client or a proxy, or new. */
   id: string;
   operation: string;
@@ -25,9 +25,7 @@ export type EndedExchange = Readonly<{
   stored_bytes: number;
   /** The name of a person's key; null for the service's own key. */
   key: string | null;
-}>;
-
-type Exchange = { -readonly [Name in keyof EndedExchange]: EndedExchange[Name] };
+};
 
 type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> &
   Readonly<{

@@ -4,7 +4,7 @@ import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
-import { createApp, type EndedExchange } from "./app.ts";
+import { createApp, type Exchange } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
@@ -12,7 +12,7 @@ import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
 
 export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
-export type { EndedExchange } from "./app.ts";
+export type { Exchange } from "./app.ts";
 export { type Bindings, listen } from "./server.ts";
 export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
 
@@ -31,7 +31,7 @@ export type ServiceOptions = StoreLocation &
     maxBodyBytes: number;
     warn: (problem: Problem) => void;
     trace: ((line: string) => void) | undefined;
-    onEnd?: ((ended: EndedExchange) => void) | undefined;
+    onEnd?: ((ended: Exchange) => void) | undefined;
   }>;
 
 export type Service = Awaited<ReturnType<typeof openService>>;
@@ -46,9 +46,8 @@ export const openService = async (options: ServiceOptions) => {
   const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
   const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
-  // get a 503, so `onUnavailable` reports nothing.
-  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
+  // After a stop, requests in flight are still stored, unless the stop is urgent.
+  const store = await openStore(options, { host: { ...host, signal: host.urgent } });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
   const app = createApp({

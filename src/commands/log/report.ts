@@ -20,7 +20,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const metricsOf = isPartlyLogged ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
-    facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
+    facts: [...toResultFacts(result), ...toPlannedFacts(result, target)],
     metrics,
     metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
   });
@@ -61,7 +61,7 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
   return `{"status":${status},"body":${json}}`;
 };
 
-const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
+const toResultFacts = (result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
@@ -70,7 +70,6 @@ const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
     model: modelId,
     split,
     batch,
-    log_base_url: settings.source("log_base_url") === "default" ? undefined : settings.get("log_base_url"),
     groups: `${formatCounts(groups, status)}${formatUnreadable(result.unreadable)}`,
     trajectories: formatCounts(trajectories, status),
     requests,

@@ -55,6 +55,7 @@ const storeSchema: db.DatabaseSchema = {
   },
 };
 
+type HostOption = Pick<db.DatabaseOptions, "host">;
 export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocation | undefined }>;
 
 /** A short wait is enough, because clients of the service retry. */
@@ -65,13 +66,9 @@ const maxLockMs = 30_000;
 /** Each method throws a Failure if the store cannot be used. A saved request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-export const openStore = async (
-  location: StoreLocation,
-  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { maxWaitMs?: number },
-) => {
+export const openStore = async (location: StoreLocation, { host }: HostOption) => {
   const path = storePath(location);
-  const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await openTables(location, { ...waiting, maxWaitMs, make: true });
+  const opened = await openTables(location, { host, maxWaitMs: maxServerWaitMs, make: true });
   if (opened === undefined) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -94,26 +91,28 @@ export const openStore = async (
   }
 };
 
+type OpenOptions = Omit<db.DatabaseOptions, keyof db.DatabaseLocation | "onUnavailable">;
+
 /** `maxWaitMs` is for a server. A file has its own limit. */
-const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
+const openTables = async (location: StoreLocation, options: OpenOptions) => {
   const path = storePath(location);
   const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
-  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs });
+  const onUnavailable = () => undefined;
+  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs, onUnavailable });
 };
 
 const readIdentity = async (database: db.Database) =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
-export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
-  const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
-  const opened = await openTables(location, { ...waiting, make: false, toRead: true });
+export const storeIdentity = async (location: StoreLocation, { host }: HostOption) => {
+  const opened = await openTables(location, { host, maxWaitMs: 0, make: false, toRead: true });
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 
-export const examineStore = async (location: StoreLocation, waiting: Pick<db.DatabaseWaitOptions, "host">) => {
+export const examineStore = async (location: StoreLocation, options: HostOption) => {
   const path = storePath(location);
   if (isDatabaseUrl(path))
-    return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
+    return (await storeIdentity(location, options)) === undefined ? undefined : { path, isRemote: true as const };
   const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
   const examined = await db.examineFile(storeSchema, path, sql);
   if (examined === undefined) return undefined;
