@@ -115,7 +115,7 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
 });
 
 const toValidationItem = (issue: Issue, value: unknown, prefix: Loc) => {
-  const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+  const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   const loc = [...prefix, ...path];
   const input = getValue(value, path);
   if (input === undefined) return missingItem(loc, getValue(value, path.slice(0, -1)));

@@ -37,7 +37,7 @@ const readSelected = async (
   { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
 ) => {
   const { host, screen } = context;
-  const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
+  const { where, best, sample, seed = "0", shard } = typed;
   if (where !== undefined) await checkFilter(where);
   const isFiltered = [where, best, sample, shard].some((value) => value !== undefined);
   const options: ReadOptions = {
@@ -45,7 +45,7 @@ const readSelected = async (
     groupBy: typed.groupBy,
     split: undefined,
     splitNeeded: false,
-    strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+    strictness: readStrictness(typed),
     onOpened: () => undefined,
     onProgress: () => undefined,
     ...readOptions,
@@ -73,6 +73,10 @@ const readSelected = async (
     await dataset.close();
     throw thrown;
   }
+};
+
+export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputOptions) => {
+  return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
 };
 
 export const formatPercent = (label: string, bytes: number, of: number) =>

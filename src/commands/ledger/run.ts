@@ -124,9 +124,9 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
 
 type OpenedLedger = Awaited<ReturnType<typeof openLedger>>;
 
-const noteNoMatches = ({ screen }: Context, { ledger, coversAllDestinations }: OpenedLedger, what: string) => {
+const noteNoMatches = ({ screen }: Context, { ledger, coversAll }: OpenedLedger, what: string) => {
   const scope = " for the selected service and account; show all with --all-destinations";
-  if (ledger !== undefined) screen.notice(`the ledger has no matching ${what}${coversAllDestinations ? "" : scope}`);
+  if (ledger !== undefined) screen.notice(`the ledger has no matching ${what}${coversAll ? "" : scope}`);
 };
 
 const printEntries = async (
@@ -195,10 +195,10 @@ const openLedger = async (
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (location === undefined) throw failures.ledgerLocationMissing();
-  const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (coversAllDestinations && !typed.allDestinations)
+  const coversAll = typed.allDestinations || (toRead && hasNoLogUrl(settings));
+  if (coversAll && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
+  const matchesScope = coversAll ? () => true : await createDestinationFilter(context, settings);
   // By default, a command of the ledger does not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
@@ -216,7 +216,7 @@ const openLedger = async (
   const { model, split, batch, since, until, before = until } = typed;
   return {
     ledger,
-    coversAllDestinations,
+    coversAll,
     filter: { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope },
     readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];

@@ -1,6 +1,5 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
 
-import { parseStrictness } from "../../check/index.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -19,7 +18,7 @@ import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../inputs/read.ts";
 import { checkFactFields } from "../lists/object-list.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
@@ -64,11 +63,13 @@ const logFiles = async (run: LogRun) => {
     throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
   const body = bodyNumber === undefined ? undefined : { number: bodyNumber, write: screen.printBytes };
   const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
-  const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
-  const result = await delivering.catch(async (thrown: unknown) => {
-    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
-    throw thrown;
-  });
+  const result = await send
+    .deliverGroups(dataset, options)
+    .finally(meter.stop)
+    .catch(async (thrown: unknown) => {
+      if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
+      throw thrown;
+    });
   await finishRun(run, dataset, result);
 };
 
@@ -76,32 +77,24 @@ const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
-  try {
-    return await readInputs(context, {
-      settings,
-      typed,
-      split,
-      splitNeeded: true,
-      receipt: typed.receipt !== undefined,
-      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-      onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // Reports a missing URL before checking a large input.
-      onOpened: () => void (dryRun || settings.local || settings.address("log")),
-    });
-  } catch (thrown) {
-    meter.stop();
+  const reading = readInputs(context, {
+    ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
+    onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
+    onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
+    // Reports a missing URL before checking a large input.
+    onOpened: () => void (dryRun || settings.local || settings.address("log")),
+  });
+  return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
     await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
     throw failure;
-  } finally {
-    meter.stop();
-  }
+  });
 };
 
-const logFollowed = async (run: LogRun, follow: FollowSettings) => {
+const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
   const { context, settings, typed, meter } = run;
-  const { groupBy, strict, allow } = typed;
+  const { groupBy } = typed;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
@@ -110,7 +103,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
   const { dataset, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
-      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+      strictness: readStrictness(typed),
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);
@@ -205,8 +198,6 @@ const selectLedger = async (typed: LogOptions, settings: Settings) => {
   if (location !== undefined) return { ...location, require: typed.requireLedger };
   throw ledgerLocationMissing();
 };
-
-type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions) => {
