@@ -115,10 +115,9 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
 
 const maxNames = 3;
 
-/** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
-export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
-  const { conversion, skippedFiles = [], sources, problems } = dataset;
-  const { groupBy, rewardFrom, rewards } = typed;
+/** Prints the recognized format, the notes of its conversion, and skipped files. */
+export const printInputNotes = ({ screen }: Context, dataset: Dataset, { groupBy }: InputOptions) => {
+  const { conversion, skippedFiles = [], sources } = dataset;
   if (conversion !== undefined) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
@@ -132,7 +131,4 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
-  const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
-  if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
-    screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
 };
