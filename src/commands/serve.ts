@@ -5,9 +5,7 @@ import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
 import { interrupted, wrongValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
-import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
-import { didYouMean } from "../sentences.ts";
 import type { Service } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -33,9 +31,6 @@ type ServeOptions = cli.Values<typeof options>;
 const runService = async (context: Context, typed: ServeOptions) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
-  const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
-  if (invalidHost !== undefined)
-    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
@@ -73,8 +68,7 @@ const printClientSettings = (
   clientHost: string | undefined,
 ) => {
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
-  // `URL.port` is empty for port 80.
-  const url = clientHost === undefined ? ownUrl : `http://${clientHost}:${new URL(ownUrl).port || 80}`;
+  const url = clientHost === undefined ? ownUrl : ownUrl.replace(/\/\/.+(?=:)/, `//${clientHost}`);
   const insecure = clientHost === undefined ? "" : " ROLLCALL_INSECURE_HTTP=true";
   const keyVariable = keyFile
     ? `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`
@@ -163,9 +157,8 @@ const revokeKey = cli.command({
     const { screen, host } = context;
     const { keys } = await openKeys(context, where);
     if (!(await keys.revoke(name, host.now()))) {
-      const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-      const details = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
-      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, details);
+      const hint = "list the keys with `rollcall serve keys list`";
+      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, { hint });
     }
     screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });

@@ -88,20 +88,13 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
 };
 
-const maxPlanned = 20;
-
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
+  const requests = planned.map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  const more = planned.length - maxPlanned;
-  return [
-    ...requests,
-    ...toFacts({ more: more > 0 ? pluralize(more, "request") : undefined }),
-    ...(target?.headers ?? []).map((value) => ({ name: "header", value })),
-  ];
+  return [...requests, ...(target?.headers ?? []).map((value) => ({ name: "header", value }))];
 };
 
 /** Returns the options that another command needs to find the run's ledger and service. */

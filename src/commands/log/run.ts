@@ -206,8 +206,8 @@ const parseFollowOptions = (typed: LogOptions) => {
   if (from !== "auto" && from !== "rollcall")
     throw contradiction("--follow", `--from ${from}`, "--follow reads only rollcall's format");
   const [file = "-", ...others] = typed.file;
-  const given = others.length > 0 ? "several files" : "standard input";
-  if (file === "-" || others.length > 0) throw contradiction("--follow", given, "--follow needs exactly one file");
+  if (file === "-" || others.length > 0)
+    throw contradiction("--follow", "standard input or several files", "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

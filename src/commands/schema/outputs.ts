@@ -29,7 +29,7 @@ const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 const models = s.either([
   s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
-  describe("with --with-prices", catalogRows(priced)),
+  catalogRows(priced),
 ]);
 
 const callCounts = {
@@ -49,19 +49,15 @@ const cost = optionalAbout(
 );
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 const callSummary = object({
-  summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),
+  summary: object({ ...callCounts, missing: count, cost }),
   groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
 });
-const callsRead = s.either([
-  describe("the reply, with its other keys", s.open({ call })),
-  object({ calls: list(call) }),
-  describe("with --summary", callSummary),
-]);
+const callsRead = s.either([s.open({ call }), object({ calls: list(call) }), callSummary]);
 
 const comparedCatalog = object({
   catalog: catalogOrNull,
   ...sameKeys(nullable(text), "provider", "file"),
-  as_of: describe("time of the catalog; null for a file", nullable(s.time)),
+  as_of: nullable(s.time),
 });
 
 const change = object({
@@ -111,7 +107,7 @@ const costOfModel = object({
 const lockedModels = list(object({ catalog: catalogName, id: text }));
 const lock = object({
   file: text,
-  changed: describe("true if the file was rewritten", flag),
+  changed: flag,
   models: lockedModels,
 });
 const pricePerMillion = describe("US dollars per million tokens", dollars);
@@ -145,7 +141,7 @@ const credential = object({
 const login = object({
   profile: text,
   saved: list(object({ use: useName, origin: text })),
-  checked: describe("true if the service accepted the key", flag),
+  checked: flag,
   next: text,
 });
 
@@ -178,7 +174,7 @@ const doctorFinding = object({
   code: optional(code),
   facts: optional(s.named(s.anything)),
 });
-const worstStatus = describe("the worst status of the findings", oneOf("ok", "warning", "error"));
+const worstStatus = oneOf("ok", "warning", "error");
 
 const topic = object({
   name: text,
@@ -187,7 +183,7 @@ const topic = object({
   code: nullable(code),
   exit_codes: list(count),
   severity: oneOf("error", "warning", null),
-  example: optionalAbout("a problem of the rule", nullable(text)),
+  example: optional(nullable(text)),
 });
 
 const valueKeys = {
@@ -230,7 +226,7 @@ const schemaEntry = object({
   name: text,
   about: text,
   file: text,
-  line_file: describe("schema of a line of -o jsonl, if it differs", nullable(text)),
+  line_file: nullable(text),
 });
 const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
 
@@ -271,7 +267,7 @@ const event = s.either([
     of_requests: count,
     attempt: optional(count),
     retry_in_ms: optional(count),
-    max_wait_left_ms: optionalAbout("rest of --max-wait after the wait", count),
+    max_wait_left_ms: optional(count),
   }),
   object({ event: oneOf("notice", "debug"), message: text }),
   object({ event: oneOf("warning"), ...s.problemKeys }),
@@ -282,8 +278,8 @@ const rejected = object({ ...s.problemKeys, rejects_line: optional(s.position) }
 /** Documents of commands in the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
-  models: ["the inference models", models, s.either([inferenceModel, describe("with --with-prices", priced)])],
-  "call read": ["one call, or a list of calls", callsRead, s.either([call, describe("with --summary", callGroup)])],
+  models: ["the inference models", models, s.either([inferenceModel, priced])],
+  "call read": ["one call, or a list of calls", callsRead, s.either([call, callGroup])],
   "catalog analysis": ["the models in the analysis catalog", catalog, catalogModel],
   "catalog router": ["the models in the router catalog", catalog, catalogModel],
   "catalog all": ["the models of both catalogs", entryRows, entry],

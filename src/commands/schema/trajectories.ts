@@ -41,7 +41,7 @@ const log = object({
   responses: list(
     object({
       status: count,
-      body: describe("body as received, or null", s.anything),
+      body: s.anything,
       body_bytes: optional(count),
     }),
   ),
@@ -57,7 +57,7 @@ const log = object({
     object({
       method: text,
       url: describe("null without a URL, and for --local", nullable(text)),
-      headers: describe("without the credential", s.named(text)),
+      headers: s.named(text),
       requests: list(plannedRequest),
     }),
   ),
