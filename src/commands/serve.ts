@@ -31,6 +31,9 @@ type ServeOptions = cli.Values<typeof options>;
 const runService = async (context: Context, typed: ServeOptions) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
+  const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
+  if (invalidHost !== undefined)
+    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
