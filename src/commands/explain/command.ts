@@ -35,7 +35,7 @@ export const explain = command({
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
       await printObjects(screen, { topics: rows }, { member: "topics", columns });
     } else {
-      const sections = await Promise.all(found.map(async (topic) => await toSections(context, topic)));
+      const sections = await Promise.all(found.map((topic) => toSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
     }
   },

@@ -62,7 +62,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   else if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   if (isVerified) return;
   // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
-  context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
+  context.explain = (thrown) => withExcerpts(context, [], thrown, problemCounts);
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };
 

@@ -83,7 +83,7 @@ export const openStore = async (location: StoreLocation, { host }: HostOption) =
         if (!database.isFileInPlace()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
       },
-      close: async () => await database.close(),
+      close: () => database.close(),
     };
   } catch (thrown) {
     await database.close();
