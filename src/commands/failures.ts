@@ -106,7 +106,7 @@ export const callsUnreadable = (
   const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
   const failed = `${ids.length} of ${which}${requested} calls`;
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
-  const hint = code === "refused" ? "examine a call: `rollcall call read <call-id> --debug`" : cause.details.hint;
+  const hint = code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
   return new Failure(code, kind, message, { hint, http, cause });
 };
@@ -156,9 +156,13 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
   const replace = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
   );
-  const accept = isAcceptable ? `accept the changes with \`${lockCommand(file)}\`, or ` : "";
+  const accept = isAcceptable
+    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file)}\`, `
+    : "";
+  const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
-  const hint = `${replace.slice(0, 3).join("")}${accept}silence a rule with --allow <rule>`;
+  const silence = new Set(rules).size === 1 ? `the rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
+  const hint = `${ways}${ways === "" ? "" : "or "}silence ${silence}`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
@@ -205,7 +209,7 @@ export const callsUnconvertible = (facts: {
   return new Failure("invalid_input", "calls-unconvertible", message, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
       ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
-      : "examine the call: `rollcall call read <call-id>`",
+      : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
   });
 };
 

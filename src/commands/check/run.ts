@@ -65,9 +65,9 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
     return await printDocument(screen, {
       ...{ status, split, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
-      unreadable_lines: unreadable === 0 ? undefined : unreadable,
+      unreadable_lines: unreadable || undefined,
       not_chosen,
-      problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
+      problems_left_out: omittedProblemCount || undefined,
       warnings: problems.filter(isWarning).map(toProblemDocument),
     });
   }

@@ -3,6 +3,7 @@ import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
+import type { ReceiptData } from "../../formats/index.ts";
 import { readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
@@ -37,9 +38,8 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], format = null } = receipt ?? {};
   if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
-  const omittedPaths = [...new Set(left_out.map(({ path }) => path))];
-  const omitted = leaves?.left_out ?? 0;
-  if (typed.exact && omitted > 0) throw conversionInexact(omitted, omittedPaths);
+  if (typed.exact && leaves !== null && leaves.left_out > 0)
+    throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
   const redact = screen.safe.json;
   const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
   const lines = readGroupLines(dataset);
@@ -50,9 +50,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
     const result = { status: "converted", format, groups, trajectories, out, rejects_file: rejectsFile };
     await printDocument(screen, { ...result, leaves, left_out, not_chosen });
   } else {
-    const listAll = typed.receipt === undefined ? "; list all with --receipt <file>" : "";
-    if (omitted > 0)
-      screen.notice(`${omitted} of ${leaves?.read} values not converted: ${formatList(omittedPaths, 5)}${listAll}`);
+    if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,
@@ -65,4 +63,12 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (rejectsFile === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
   throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
+};
+
+const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {
+  const counts = new Map<string, number>();
+  for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
+  const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);
+  const where = receipt === undefined ? "; list all with --receipt <file>" : "";
+  return `${leaves.left_out} of ${leaves.read} values not converted: ${formatList(paths, 5)}${where}`;
 };

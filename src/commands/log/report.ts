@@ -34,7 +34,7 @@ const composeDocument = (result: LogResult, metrics_of: object | undefined, targ
     ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     ...{ responses: [], rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
-    unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
+    unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
   };
