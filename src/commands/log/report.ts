@@ -23,6 +23,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
     facts: [...toResultFacts(result), ...toPlannedFacts(result, target)],
     metrics,
     metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
+    next: toNextCommandFacts(run, result),
   });
 };
 
@@ -97,14 +98,19 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   return [...requests, ...(target?.headers ?? []).map((value) => ({ name: "header", value }))];
 };
 
+const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
+  if (firstCall === undefined || settings.get("project") === undefined) return [];
+  const options = toOptionArgs({ project: flags.project });
+  return toFacts({
+    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...listServiceArgs(flags)]),
+  });
+};
+
 /** Returns the options that another command needs to find the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
-  ...toServiceArgs(context.flags),
+  ...listServiceArgs(context.flags),
 ];
-
-const toServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
-  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
@@ -125,6 +131,9 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   }
   return failure?.retryable === true ? rerun() : failure;
 };
+
+const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
