@@ -106,7 +106,8 @@ export const callsUnreadable = (
   const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
   const failed = `${ids.length} of ${which}${requested} calls`;
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
-  const hint = code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
+  const hint =
+    code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
   return new Failure(code, kind, message, { hint, http, cause });
 };
