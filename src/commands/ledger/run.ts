@@ -3,6 +3,7 @@
 import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
+import { contradiction } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
@@ -96,7 +97,10 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
-  const { limit, allDestinations } = typed;
+  const { limit, since, until, allDestinations } = typed;
+  const now = context.host.now();
+  if (since !== undefined && until !== undefined && since(now) >= until(now))
+    throw contradiction("--since", "--until", "--until is not after --since");
   const opened = await openLedger(context, typed, { toRead: true });
   const calls = (await opened.readEntries(opened.filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
