@@ -9,6 +9,7 @@ import type { Screen } from "../../output/index.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
+const maxShownPerRule = 3;
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
@@ -33,7 +34,7 @@ export const withExcerpts = async (
   sources: readonly Source[],
   thrown: unknown,
   counts: readonly RuleCount[] = [],
-) => {
+): Promise<unknown> => {
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
@@ -41,30 +42,25 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
-/** Folds problems with the same message. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
-  const kinds = new Map<string, [Problem, ...Problem[]]>();
+  const kinds = foldProblems(problems);
+  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
+  const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
   /** Number of problems that `problems` lacks, by rule. The first kind of a rule includes this number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
-  for (const problem of problems) {
-    const { rule } = problem;
-    const key = toFoldingKey(problem);
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, [problem]);
-    else kind.push(problem);
-    uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
-  }
+  for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];
   const hidden = new Map<string, number>();
-  for (const [at, [first, ...others]] of [...kinds.values()].entries()) {
+  for (const kind of kinds) {
+    const { first, others } = kind;
     const { rule } = first;
     const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
-    if (max !== undefined && at >= max) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
-    else shown.push(count > 0 ? { ...first, others: { count, positions: listPositions(first, others) } } : first);
+    if (!chosen.has(kind)) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
+    else shown.push(count > 0 ? { ...first, others: { count, positions: formatPositions(others, first) } } : first);
   }
   const reading = shown.map(async (problem) => {
     const excerpt = await readExcerpt(sources, problem);
@@ -73,21 +69,49 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
+/** Problems that are displayed as one. */
+type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
+
+const foldProblems = (problems: readonly Problem[]) => {
+  const kinds = new Map<string, ProblemKind>();
+  const warningKindCounts = new Map<string, number>();
+  for (const problem of problems) {
+    const { rule, severity } = problem;
+    const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
+    const ownKey = toFoldingKey(problem);
+    // The last kind of a rule collects all further warnings, whatever their messages.
+    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
+    const kind = kinds.get(key);
+    if (kind !== undefined) kind.others.push(problem);
+    else {
+      kinds.set(key, { first: problem, others: [], rank });
+      if (severity === "warning") warningKindCounts.set(rule, rank + 1);
+    }
+  }
+  return [...kinds.values()];
+};
+
 /** For a warning about a whole group or line, the key is the rule. */
 const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
-  const field = from === "service" ? path.filter((step) => typeof step === "string") : [];
+  const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
-const listPositions = (first: Problem, others: readonly Problem[]) => {
-  const named = others.slice(0, maxPositions);
-  const lineOf = ({ file, line }: Problem) => (line === undefined ? file : `${file ?? "(input)"}:${line}`);
-  const isLineShared = new Set([first, ...named].map(lineOf)).size <= named.length;
+const formatPositions = (problems: readonly Problem[], shown: Problem) => {
+  const named = problems.slice(0, maxPositions);
+  const fieldOf = ({ path = [] }: Problem) => path.join(".");
+  const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
+  const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
   const positions = named.flatMap((problem) => {
-    const line = lineOf(problem);
-    if (isLineShared && problem.column !== undefined) return `${line}:${problem.column}`;
-    return line === undefined || line === lineOf(first) ? [] : line;
+    const { file, line, column } = problem;
+    if (line === undefined) return file ?? [];
+    const position = lineOf(problem);
+    if (!isLineShared || column !== undefined) return isLineShared ? `${position}:${column}` : position;
+    // Values of one converted record have the same line, so their paths distinguish them.
+    const field = fieldOf(problem);
+    if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
+    return field === "" ? position : `${position} (${field})`;
   });
   return [...new Set(positions)];
 };
@@ -108,9 +132,11 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
   const end = endOfLine(window, at);
   const isCutBefore = start === 0 && windowStart > 0;
   const isCutAfter = end === window.length && windowStart + length < bytes.size;
+  const before = window.toString("utf8", start, at);
+  const after = window.toString("utf8", at, end);
   // A window can begin and end inside a character.
-  const head = window.toString("utf8", start, at).replace(/^\ufffd+/, "");
-  const tail = window.toString("utf8", at, end).replace(/\ufffd+$/, "");
+  const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
+  const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;
   const [token = ""] = firstToken.exec(tail) ?? [];
   const marked = { text: head + tail, from: head.length, to: head.length + token.length };
   return { line, ...redactSecrets(marked), isCutBefore, isCutAfter };
