@@ -115,9 +115,10 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
 
 const maxNames = 3;
 
-/** Prints the recognized format, the notes of its conversion, and skipped files. */
-export const printInputNotes = ({ screen }: Context, dataset: Dataset, { groupBy }: InputOptions) => {
-  const { conversion, skippedFiles = [], sources } = dataset;
+/** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
+export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
+  const { conversion, skippedFiles = [], found, sources, problems } = dataset;
+  const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
@@ -131,4 +132,10 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, { groupBy
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
+  const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
+  if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
+    screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
+  const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
+  if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
+    screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
 };
