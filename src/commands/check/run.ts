@@ -10,6 +10,7 @@ import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
+import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {
@@ -69,7 +70,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       not_chosen,
       problems_left_out: omittedProblemCount || undefined,
       warnings: problems.filter(isWarning).map(toProblemDocument),
-    });
+    } satisfies CheckDocument);
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });

@@ -14,6 +14,7 @@ import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { printFacts, toFacts } from "../lists/object-list.ts";
+import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
 export const convert = async (context: Context, typed: ConvertOptions) => {
@@ -47,8 +48,17 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
-    const result = { status: "converted", format, groups, trajectories, out, rejects_file: rejectsFile };
-    await printDocument(screen, { ...result, leaves, left_out, not_chosen });
+    await printDocument(screen, {
+      status: "converted",
+      format,
+      groups,
+      trajectories,
+      out,
+      rejects_file: rejectsFile,
+      leaves,
+      left_out,
+      not_chosen,
+    } satisfies ConvertDocument);
   } else {
     if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({

@@ -29,7 +29,7 @@ const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 const models = s.either([
   s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
-  catalogRows(priced),
+  describe("with --with-prices", catalogRows(priced)),
 ]);
 
 const callCounts = {
@@ -49,15 +49,19 @@ const cost = optionalAbout(
 );
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 const callSummary = object({
-  summary: object({ ...callCounts, missing: count, cost }),
+  summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),
   groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
 });
-const callsRead = s.either([s.open({ call }), object({ calls: list(call) }), callSummary]);
+const callsRead = s.either([
+  describe("the reply, with its other keys", s.open({ call })),
+  object({ calls: list(call) }),
+  describe("with --summary", callSummary),
+]);
 
 const comparedCatalog = object({
-  catalog: catalogOrNull,
+  catalog: describe("null for a file", catalogOrNull),
   ...sameKeys(nullable(text), "provider", "file"),
-  as_of: nullable(s.time),
+  as_of: describe("time of the catalog; null for a file", nullable(s.time)),
 });
 
 const change = object({
@@ -89,7 +93,7 @@ const diff = object({
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 const usage = object({
   prompt_tokens: count,
-  cached_tokens: count,
+  cached_tokens: describe("part of the prompt tokens", count),
   ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });
@@ -100,14 +104,14 @@ const costOfModel = object({
   deprecation_date: describe("YYYY-MM-DD", nullable(text)),
   ended: describe("true if deprecation_date has passed; such models are last", flag),
   total: describe("exact US dollars; null if a price is not stated", nullable(dollars)),
-  at_least: dollars,
-  not_stated: list(text),
+  at_least: describe("sum of the known prices", dollars),
+  not_stated: describe("names of missing prices", list(text)),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 const lockedModels = list(object({ catalog: catalogName, id: text }));
 const lock = object({
   file: text,
-  changed: flag,
+  changed: describe("true if the file was rewritten", flag),
   models: lockedModels,
 });
 const pricePerMillion = describe("US dollars per million tokens", dollars);
@@ -128,9 +132,9 @@ const code = oneOf(...Object.keys(exitCodes));
 
 const credential = object({
   use: useName,
-  origin: nullable(text),
+  origin: describe("null without a URL", nullable(text)),
   state: oneOf("ready", "command", "elsewhere", "missing", "no URL"),
-  from: nullable(text),
+  from: describe("source of the credential", nullable(text)),
   username: nullable(text),
   check: describe(
     "answer of the service: untried if no read can test the credential; null without --check",
@@ -141,15 +145,15 @@ const credential = object({
 const login = object({
   profile: text,
   saved: list(object({ use: useName, origin: text })),
-  checked: flag,
+  checked: describe("true if the service accepted the key", flag),
   next: text,
 });
 
 const setting = object({
   name: text,
-  value: nullable(text),
+  value: describe("null if not set", nullable(text)),
   source: oneOf("command line", "environment", "profile", "default", null),
-  from: nullable(text),
+  from: describe("option, variable or file", nullable(text)),
   problem: nullable(text),
 });
 
@@ -157,24 +161,24 @@ const profile = object({
   name: text,
   in_use: flag,
   base_url: nullable(text),
-  keys: list(useName),
+  keys: describe("uses with a saved key", list(useName)),
 });
 
 const renamed = object(sameKeys(text, "from", "to", "account"));
 const deleted = object({ deleted: text, settings: list(text), keys: list(useName) });
 const uses = { projects: describe("empty: all projects", list(text)), uses: list(useName) };
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
-const key = object({ name: text, ...uses, created: s.time, revoked: nullable(s.time) });
+const key = object({ name: text, ...uses, created: s.time, revoked: describe("null if valid", nullable(s.time)) });
 
 const doctorFinding = object({
   check: text,
   status: oneOf("ok", "warning", "error", "skipped"),
   message: text,
   fix: optional(text),
-  code: optional(code),
+  code: optionalAbout("error code of the run, for an error", code),
   facts: optional(s.named(s.anything)),
 });
-const worstStatus = oneOf("ok", "warning", "error");
+const worstStatus = describe("the worst status of the findings", oneOf("ok", "warning", "error"));
 
 const topic = object({
   name: text,
@@ -183,11 +187,11 @@ const topic = object({
   code: nullable(code),
   exit_codes: list(count),
   severity: oneOf("error", "warning", null),
-  example: optional(nullable(text)),
+  example: optionalAbout("a problem of the rule; null without an example", nullable(text)),
 });
 
 const valueKeys = {
-  name: text,
+  name: describe("placeholder", text),
   kind: oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
   choices: describe("all values; null if others are possible", nullable(list(text))),
 };
@@ -198,19 +202,19 @@ const option = s.shared(
     name: text,
     short: nullable(text),
     about: text,
-    value: nullable(object(valueKeys)),
+    value: describe("null for a flag", nullable(object(valueKeys))),
     default: nullable(text),
     repeatable: flag,
-    group: nullable(text),
+    group: describe("heading in the help", nullable(text)),
   }),
 );
 
 const command = object({
-  name: text,
+  name: describe("words after rollcall", text),
   ...sameKeys(text, "about", "usage"),
   arguments: list(object({ ...valueKeys, about: text, ...sameKeys(flag, "required", "repeatable") })),
-  options: list(option),
-  verbs: list(text),
+  options: describe("without the global options", list(option)),
+  verbs: describe("last words of its verbs", list(text)),
   examples: list(text),
   schema: describe("argument of rollcall schema; null without a document", nullable(text)),
 });
@@ -223,10 +227,10 @@ const commands = object({
 });
 
 const schemaEntry = object({
-  name: text,
+  name: describe("argument of rollcall schema", text),
   about: text,
-  file: text,
-  line_file: nullable(text),
+  file: describe("file in the package", text),
+  line_file: describe("schema of a line of -o jsonl, if it differs", nullable(text)),
 });
 const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
 
@@ -239,8 +243,12 @@ const error = object({
   retryable: describe("true if the same command can succeed later", flag),
   cause: optionalAbout("code of the failure that stopped the run, if it differs from code", code),
   hint: optional(text),
-  where: optional(object({ ...s.positionKeys, ...sameKeys(optional(text), "setting", "option", "environment") })),
-  http: optional(
+  where: optionalAbout(
+    "position of the cause",
+    object({ ...s.positionKeys, ...sameKeys(optional(text), "setting", "option", "environment") }),
+  ),
+  http: optionalAbout(
+    "the failed exchange",
     object({
       ...sameKeys(text, "method", "url"),
       status: optional(count),
@@ -260,26 +268,26 @@ const event = s.either([
   }),
   object({
     event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
-    again: flag,
+    again: describe("true if the request is retried", flag),
     ...sameKeys(count, "groups", "bytes"),
     reason: describe("status of the answer, or code of the transport error", text),
-    requests: count,
-    of_requests: count,
-    attempt: optional(count),
-    retry_in_ms: optional(count),
-    max_wait_left_ms: optional(count),
+    requests: describe("requests with an outcome", count),
+    of_requests: describe("all requests so far", count),
+    attempt: optionalAbout("number of the next attempt", count),
+    retry_in_ms: optionalAbout("wait before the next attempt", count),
+    max_wait_left_ms: optionalAbout("rest of --max-wait after the wait", count),
   }),
   object({ event: oneOf("notice", "debug"), message: text }),
   object({ event: oneOf("warning"), ...s.problemKeys }),
   object({ event: oneOf("file_waiting", "file_moved", "file_rewritten"), file: text }),
 ]);
-const rejected = object({ ...s.problemKeys, rejects_line: optional(s.position) });
+const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in the rejects file", s.position) });
 
 /** Documents of commands in the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
-  models: ["the inference models", models, s.either([inferenceModel, priced])],
-  "call read": ["one call, or a list of calls", callsRead, s.either([call, callGroup])],
+  models: ["the inference models", models, s.either([inferenceModel, describe("with --with-prices", priced)])],
+  "call read": ["one call, or a list of calls", callsRead, s.either([call, describe("with --summary", callGroup)])],
   "catalog analysis": ["the models in the analysis catalog", catalog, catalogModel],
   "catalog router": ["the models in the router catalog", catalog, catalogModel],
   "catalog all": ["the models of both catalogs", entryRows, entry],

@@ -41,17 +41,17 @@ export const sameKeys = <Of extends Schema, Name extends string>(
 ): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
 
 export const positionKeys = {
-  file: optional(text),
+  file: optionalAbout("- is stdin", text),
   line: optional(position),
   column: optionalAbout("in UTF-16 units", position),
 };
 
 export const problemKeys = {
-  rule: text,
+  rule: describe("name of the rule, for --allow and explain", text),
   severity: oneOf("error", "warning"),
   message: text,
   ...positionKeys,
-  path: optional(list(either([text, z.int()]))),
+  path: optionalAbout("keys and indexes of the value", list(either([text, z.int()]))),
   advice: optional(text),
   from: optionalAbout("service: reported by the service", oneOf("service")),
 };

@@ -5,10 +5,10 @@ import { count, describe, list, nullable, object, oneOf, optional, optionalAbout
 
 const outcomes = object({
   read: count,
-  logged: count,
+  logged: describe("by this run", count),
   already_logged: describe("by earlier runs, according to the ledger", count),
-  rejected: count,
-  unknown: count,
+  rejected: describe("invalid or refused", count),
+  unknown: describe("possibly logged", count),
   not_sent: count,
 });
 
@@ -41,7 +41,7 @@ const log = object({
   responses: list(
     object({
       status: count,
-      body: s.anything,
+      body: describe("body as received, or null", s.anything),
       body_bytes: optional(count),
     }),
   ),
@@ -53,11 +53,12 @@ const log = object({
     object({ groups: count, logged: count }),
   ),
   ...inputKeys,
-  plan: optional(
+  plan: optionalAbout(
+    "requests of a dry run",
     object({
       method: text,
       url: describe("null without a URL, and for --local", nullable(text)),
-      headers: s.named(text),
+      headers: describe("without the credential", s.named(text)),
       requests: list(plannedRequest),
     }),
   ),
@@ -73,12 +74,12 @@ const check = object({
   problems,
   warnings: problems,
   ...inputKeys,
-  problems_left_out: optional(count),
+  problems_left_out: optionalAbout("number of further problems", count),
 });
 
 const convert = object({
   status: oneOf("converted"),
-  format: nullable(text),
+  format: describe("null for rollcall's format", nullable(text)),
   groups: readAndRejected,
   trajectories: readAndRejected,
   out: text,
@@ -115,7 +116,7 @@ const ledgerCounts = object({
 });
 
 const entry = object({
-  id: text,
+  id: describe("argument of ledger resolve", text),
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
   ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
@@ -124,9 +125,9 @@ const entry = object({
   ...s.sameKeys(text, "destination", "account"),
   attempts: count,
   ...s.sameKeys(s.time, "first_tried", "last_tried"),
-  status: nullable(count),
+  status: describe("last status of an answer", nullable(count)),
   cause: describe("code of the transport error, without an answer", nullable(text)),
-  calls: count,
+  calls: describe("number of calls in the answer", count),
 });
 
 const loggedCall = object({
@@ -146,7 +147,13 @@ const ledgerVerify = object({
   problems: s.limitedProblems,
 });
 
+export type LogDocument = z.infer<typeof log>;
+export type CheckDocument = z.infer<typeof check>;
+export type ConvertDocument = z.infer<typeof convert>;
 export type ViewDocument = z.infer<typeof view>;
+export type LedgerResolved = z.infer<typeof ledgerResolve>;
+export type LedgerVerified = z.infer<typeof ledgerVerify>;
+export type LedgerForgotten = z.infer<typeof ledgerForget>;
 
 export const trajectoriesOutputs: s.Outputs = {
   log: ["the outcomes of all groups", log],
