@@ -41,7 +41,9 @@ const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDiff
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
     return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
-  if (refused + repeated > 0)
+  if (refused > 0)
+    return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
+  if (repeated > 0)
     return "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
   return "if the service honors Idempotency-Key, run your `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
 };
@@ -52,9 +54,13 @@ export const resolutionMissing = () =>
   });
 
 /** @param unresolvable `state` is undefined if no request has the id */
-export const noSuchRequest = (unresolvable: readonly (readonly [id: string, state: string | undefined])[]) => {
+export const noSuchRequest = (
+  unresolvable: readonly (readonly [id: string, state: string | undefined])[],
+  { allDestinations }: { allDestinations: boolean },
+) => {
+  const searched = allDestinations ? "" : " for the selected service and account";
   const reasons = unresolvable.map(([id, state]) =>
-    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}`,
+    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`,
   );
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";

@@ -15,6 +15,7 @@ import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
+import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
@@ -27,9 +28,12 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
-  const opened = await openLedger(context, typed, { toRead: true });
-  const entries = await opened.readEntries(opened.filter);
-  if (entries.length === 0) noteNoMatches(context, opened, "requests");
+  const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
+  const entries = await readEntries(filter);
+  const otherEntries = await readEntries(otherFilter);
+  const requests = pluralize(otherEntries.length, "request");
+  if (otherEntries.length > 0)
+    screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
   await printEntries(context, typed, { entries, counts: null });
 };
 
@@ -43,13 +47,13 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     const state = states.get(id);
     return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
   });
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable);
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, typed);
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  const { screen } = context;
-  if (screen.isForProgram) await printDocument(screen, { resolved, state });
-  else screen.notice(`resolved: ${resolved.join(", ")}`);
+  if (context.screen.isForProgram)
+    await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
+  else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
@@ -58,9 +62,23 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { counts, isInvalid, problems, problemCounts, files } = verification;
   const { read, logged } = counts;
   const isVerified = logged === read;
-  const document = { status: isVerified ? "verified" : "differs", groups: counts, files };
-  if (screen.isForProgram) await printDocument(screen, { ...document, problems: problems.map(toProblemDocument) });
-  else if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
+  if (screen.isForProgram) {
+    await printDocument(screen, {
+      status: isVerified ? "verified" : "differs",
+      groups: counts,
+      files,
+      problems: problems.map(toProblemDocument),
+    } satisfies documents.LedgerVerified);
+  } else {
+    const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
+    for (const one of unfinished.slice(0, maxNoticeLines)) {
+      const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
+      screen.notice(`${one.file}: ${state}`);
+    }
+    if (unfinished.length > maxNoticeLines)
+      screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
+    if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
+  }
   if (isVerified) return;
   // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
   context.explain = (thrown) => withExcerpts(context, [], thrown, problemCounts);
@@ -69,7 +87,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-const maxListed = 10;
+const maxNoticeLines = 10;
 
 /** Deletes only requests with a known outcome. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
@@ -78,19 +96,19 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
-  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
+  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
     const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
     const target = `model ${scope.model}, split ${scope.split}${batchText}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
-  if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
+  if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
   const action = `forget ${pluralize(affected.length, "request")}`;
   const effect = " (a rerun then logs the groups again)";
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
   const requests = pluralize(left, "request");
   const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
@@ -101,13 +119,18 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const now = context.host.now();
   if (since !== undefined && until !== undefined && since(now) >= until(now))
     throw contradiction("--since", "--until", "--until is not after --since");
-  const opened = await openLedger(context, typed, { toRead: true });
-  const calls = (await opened.readEntries(opened.filter)).flatMap(({ scope, lastTried, calls: ids }) => {
+  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
+  const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
-  if (calls.length === 0) noteNoMatches(context, opened, "calls");
+  if (ledger !== undefined && calls.length === 0) {
+    const searched = coversAllDestinations
+      ? ""
+      : " for the selected service and account; show all with --all-destinations";
+    context.screen.notice(`the ledger has no matching calls${searched}`);
+  }
   const document = { calls: calls.slice(0, limit) };
   await printObjects(context.screen, document, {
     member: "calls",
@@ -120,13 +143,6 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
       ...(allDestinations ? { destination: 1, account: 1 } : {}),
     },
   });
-};
-
-type OpenedLedger = Awaited<ReturnType<typeof openLedger>>;
-
-const noteNoMatches = ({ screen }: Context, { ledger, coversAll }: OpenedLedger, what: string) => {
-  const scope = " for the selected service and account; show all with --all-destinations";
-  if (ledger !== undefined) screen.notice(`the ledger has no matching ${what}${coversAll ? "" : scope}`);
 };
 
 const printEntries = async (
@@ -195,10 +211,10 @@ const openLedger = async (
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (location === undefined) throw failures.ledgerLocationMissing();
-  const coversAll = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (coversAll && !typed.allDestinations)
+  const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
+  if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAll ? () => true : await createDestinationFilter(context, settings);
+  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
   // By default, a command of the ledger does not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
@@ -214,10 +230,12 @@ const openLedger = async (
     checkDatabaseMode(location.path, context.screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
+  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   return {
     ledger,
-    coversAll,
-    filter: { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope },
+    coversAllDestinations,
+    filter: { ...filter, matchesScope },
+    otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
     readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
