@@ -9,6 +9,7 @@ import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
+import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
@@ -20,7 +21,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const metricsOf = isPartlyLogged ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
-    facts: [...toResultFacts(result), ...toPlannedFacts(result, target)],
+    facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
     metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
     next: toNextCommandFacts(run, result),
@@ -28,7 +29,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: object | undefined, target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -38,7 +39,7 @@ const composeDocument = (result: LogResult, metrics_of: object | undefined, targ
     unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
-  };
+  } satisfies LogDocument;
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,
@@ -62,7 +63,7 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
   return `{"status":${status},"body":${json}}`;
 };
 
-const toResultFacts = (result: LogResult) => {
+const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
@@ -71,6 +72,7 @@ const toResultFacts = (result: LogResult) => {
     model: modelId,
     split,
     batch,
+    log_base_url: settings.source("log_base_url") === "default" ? undefined : settings.get("log_base_url"),
     groups: `${formatCounts(groups, status)}${formatUnreadable(result.unreadable)}`,
     trajectories: formatCounts(trajectories, status),
     requests,
@@ -89,13 +91,20 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
 };
 
+const maxPlanned = 20;
+
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const requests = planned.map(({ groups, bytes }, at) => {
+  const hiddenCount = planned.length - maxPlanned;
+  const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
+  const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
+  const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
+  const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  return [...requests, ...(target?.headers ?? []).map((value) => ({ name: "header", value }))];
+  const more = hiddenCount > 0 ? toFacts({ more: pluralize(hiddenCount, "request") }) : [];
+  return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {

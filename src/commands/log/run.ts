@@ -153,7 +153,8 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   const client = await connect.openClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
-  return settings.local ? { ...target, url: "the local service" } : target;
+  const hasKeys = settings.require("idempotency") === "auto";
+  return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 
 const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {

@@ -13,8 +13,16 @@ describe("rollcall log --dry-run", () => {
       JSON.parse((await run("--dry-run", "--json", ...args)).stdout).plan;
     const apart = ["--max-request-size", "110"];
     const { headers, requests } = await dry(...apart);
+    const one = await dry();
     const lines = (await run("--dry-run")).stdout;
+    expect(lines).toContain(`header\tIdempotency-Key: ${one.requests[0].idempotency_key}\n`);
+    expect((await run("--dry-run", ...apart)).stdout).toContain("header\tIdempotency-Key: one per request");
+    expect((await run("--dry-run", "--no-ledger")).stdout).toContain("header\tIdempotency-Key: differs in every run");
     expect((await dry("--no-ledger")).requests).toMatchObject([{ idempotency_key: null }]);
+    const never = await runRollcall(["log", "m", two(), "--split", "t", "--dry-run"], {
+      env: { ...env, ROLLCALL_IDEMPOTENCY: "never" },
+    });
+    expect(never.stdout).not.toContain("Idempotency-Key");
     expect(lines).toContain("header\tAuthorization: Bearer …\n");
     await run(...apart);
     const sent = server.received.map(({ headers: { authorization, ...own } }) => {
