@@ -34,6 +34,7 @@ const runService = async (context: Context, typed: ServeOptions) => {
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
     throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
+  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
@@ -71,7 +72,9 @@ const printClientSettings = (
   clientHost: string | undefined,
 ) => {
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
-  const url = clientHost === undefined ? ownUrl : ownUrl.replace(/\/\/.+(?=:)/, `//${clientHost}`);
+  const name = clientHost?.includes(":") ? `[${clientHost}]` : clientHost;
+  // `URL.port` is empty for port 80.
+  const url = name === undefined ? ownUrl : `http://${name}:${new URL(ownUrl).port || 80}`;
   const insecure = clientHost === undefined ? "" : " ROLLCALL_INSECURE_HTTP=true";
   const keyVariable = keyFile
     ? `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`
@@ -90,9 +93,11 @@ const openLog =
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
   // Here, `--project` is the project of a key, not the setting.
-  const settings = await (await localSettings(context, { data_dir: dataDir, store, project: undefined })).service();
-  const { keys } = context.closeAtEnd(await openStore(settings, context));
-  return { keys, path: storePath(settings), createKey };
+  const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
+  const serviceSettings = await settings.service();
+  const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
+  const { keys } = context.closeAtEnd(await openStore(serviceSettings, options));
+  return { keys, path: storePath(serviceSettings), createKey };
 };
 
 const parseProjectOption = (typed: string) => {
@@ -128,7 +133,9 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    screen.notice("to save the key, run `rollcall auth login` with the URL and the project of the service");
+    // Without this option, `auth login` tests the key for a use that the key does not have.
+    const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
+    screen.notice(`to save the key, run \`${login}\` with the URL and the project of the service`);
   },
 });
 
@@ -139,8 +146,8 @@ const listKeys = cli.command({
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
     const { keys, path } = await openKeys(context, typed);
-    const rows = (await keys.list()).map(({ digest: _, created, revoked, ...key }) => {
-      return { ...key, created: toIsoTime(created), revoked: toIsoTime(revoked) };
+    const rows = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
+      return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
     if (rows.length === 0) context.screen.notice(`no keys in ${path}`);
     const text = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));

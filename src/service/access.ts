@@ -103,7 +103,7 @@ export type Authenticator = ReturnType<typeof openAuthenticator>;
 
 export const openAuthenticator =
   (ownKey: string, keys: Store["keys"]) =>
-  async (header: string | undefined, { use }: Pick<Endpoint, "use">) => {
+  async (header: string | undefined, { use }: Pick<Endpoint, "use">): Promise<Caller> => {
     if (use === undefined) return unrestrictedCaller;
     const scheme = use === "calls" ? "basic" : "bearer";
     const given = parseCredential(header, scheme);

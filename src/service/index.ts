@@ -46,8 +46,9 @@ export const openService = async (options: ServiceOptions) => {
   const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
   const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless the stop is urgent.
-  const store = await openStore(options, { host: { ...host, signal: host.urgent } });
+  // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
+  // get a 503, so `onUnavailable` reports nothing.
+  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
   const app = createApp({

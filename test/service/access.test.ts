@@ -13,7 +13,7 @@ describe("the service's check of credentials (interface 5)", () => {
   it("refuses a revoked key of the store", async () => {
     const dataDir = newDataDir();
     const service = await running({ dataDir });
-    const store = await openStore({ dataDir, store: undefined }, { host: testHost() });
+    const store = await openStore({ dataDir, store: undefined }, { host: testHost(), onUnavailable: () => undefined });
     const { key, digest } = createKey();
     await store.keys.add({ name: "ann", digest, projects: [], uses: ["inference"], created: 0, revoked: undefined });
     await store.keys.revoke("ann", 1);

@@ -55,7 +55,6 @@ const storeSchema: db.DatabaseSchema = {
   },
 };
 
-type HostOption = Pick<db.DatabaseOptions, "host">;
 export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocation | undefined }>;
 
 /** A short wait is enough, because clients of the service retry. */
@@ -66,9 +65,13 @@ const maxLockMs = 30_000;
 /** Each method throws a Failure if the store cannot be used. A saved request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-export const openStore = async (location: StoreLocation, { host }: HostOption) => {
+export const openStore = async (
+  location: StoreLocation,
+  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { maxWaitMs?: number },
+) => {
   const path = storePath(location);
-  const opened = await openTables(location, { host, maxWaitMs: maxServerWaitMs, make: true });
+  const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
+  const opened = await openTables(location, { ...waiting, maxWaitMs, make: true });
   if (opened === undefined) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -91,28 +94,26 @@ export const openStore = async (location: StoreLocation, { host }: HostOption) =
   }
 };
 
-type OpenOptions = Omit<db.DatabaseOptions, keyof db.DatabaseLocation | "onUnavailable">;
-
 /** `maxWaitMs` is for a server. A file has its own limit. */
-const openTables = async (location: StoreLocation, options: OpenOptions) => {
+const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
   const path = storePath(location);
   const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
-  const onUnavailable = () => undefined;
-  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs, onUnavailable });
+  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs });
 };
 
 const readIdentity = async (database: db.Database) =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
-export const storeIdentity = async (location: StoreLocation, { host }: HostOption) => {
-  const opened = await openTables(location, { host, maxWaitMs: 0, make: false, toRead: true });
+export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
+  const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
+  const opened = await openTables(location, { ...waiting, make: false, toRead: true });
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 
-export const examineStore = async (location: StoreLocation, options: HostOption) => {
+export const examineStore = async (location: StoreLocation, waiting: Pick<db.DatabaseWaitOptions, "host">) => {
   const path = storePath(location);
   if (isDatabaseUrl(path))
-    return (await storeIdentity(location, options)) === undefined ? undefined : { path, isRemote: true as const };
+    return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
   const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
   const examined = await db.examineFile(storeSchema, path, sql);
   if (examined === undefined) return undefined;
