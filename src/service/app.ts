@@ -99,6 +99,11 @@ export const createApp = (options: AppOptions) => {
         return refuse(toRefusal(thrown, onError), errorFormat);
       }
     });
+    const headers = { Allow: method === "GET" ? "GET, HEAD" : method };
+    app.all(path, ({ env }) => {
+      checkRequest(env);
+      throw new Refusal(405, "Method Not Allowed", headers);
+    });
   }
   app.notFound(({ env }) => {
     checkRequest(env);
