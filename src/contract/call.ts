@@ -33,7 +33,7 @@ export const Call = z.looseObject({
 });
 
 /** The body of `readCall` (interface 4.3). */
-export const CallReadRequest = z.object({
+export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),
   include_costs: z._default(z.boolean(), false),

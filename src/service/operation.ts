@@ -105,7 +105,7 @@ export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, sou
 };
 
 export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
-  findFirstIssues(schema, value, maxFaults).map((issue) => toValidationItem(issue, value, loc));
+  findFirstIssues(schema, value, maxFaults).flatMap((issue) => toValidationItems(issue, value, loc));
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],
@@ -114,12 +114,20 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   input: shownInput(holder),
 });
 
-const toValidationItem = (issue: Issue, value: unknown, prefix: Loc) => {
+const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   const loc = [...prefix, ...path];
   const input = getValue(value, path);
-  if (input === undefined) return missingItem(loc, getValue(value, path.slice(0, -1)));
-  return { loc, ...describeFault(issue), input: shownInput(input) };
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.slice(0, maxFaults).map((key) => ({
+      loc: [...loc, key],
+      msg: "Extra inputs are not permitted",
+      type: "extra_forbidden",
+      input: shownInput(getValue(input, [key])),
+    }));
+  }
+  if (input === undefined) return [missingItem(loc, getValue(value, path.slice(0, -1)))];
+  return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
 /** Maximum characters of JSON of an invalid value in an answer. Longer values are null. */

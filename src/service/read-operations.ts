@@ -6,6 +6,7 @@ import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
 import { Trajectory } from "../contract/log.ts";
 import { listModels } from "../contract/models.ts";
+import { readListReply } from "../contract/replies.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
@@ -44,7 +45,7 @@ export const callOperation = (store: Store) =>
 
 type CatalogKind = "analysis" | "router";
 
-/** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404 */
+/** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = await readdir(folder).catch(() => []);
@@ -54,7 +55,9 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
     const known = names.map((name) => JSON.stringify(name)).join(", ");
     throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
   }
-  return await readFile(join(folder, `${provider}.json`));
+  const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
+  if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;
+  throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */

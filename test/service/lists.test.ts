@@ -63,4 +63,19 @@ describe.each([
       expect((await reply(`${service.url}${path}${name}/models`)).status).toBe(404);
     }
   });
+
+  it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])(
+    "answers 500 if the provider's file contains %s",
+    async (text) => {
+      const dataDir = newDataDir();
+      mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+      writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
+      const service = await running({ dataDir });
+      const listed = await reply(`${service.url}${path}one/models`);
+      expect(listed.status).toBe(500);
+      expect(listed.body).toEqual({
+        detail: `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`,
+      });
+    },
+  );
 });
