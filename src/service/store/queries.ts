@@ -83,7 +83,7 @@ export const createQueries = (database: Database) => ({
       const [owner = ""] = row.text("owner").split("/");
       models.set(name, { id: parseName(name), owner, created: row.integer("created") });
     }
-    return [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
   },
 
   keys: {
