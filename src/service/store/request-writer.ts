@@ -18,10 +18,14 @@ export type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
+/** Leaves connections for reads. Further writes wait here, because a pool of connections limits the wait. */
+const maxParallelWrites = 4;
+
 /** @param newestMs the time of the newest id in the store */
 export const openRequestWriter = (database: Database, { file, newestMs }: { file: TitledFile; newestMs: number }) => {
   let lastMs = newestMs;
-  return async (request: NewRequest) => {
+  const runLimited = limitParallel(maxParallelWrites);
+  return async (request: NewRequest): Promise<LoggedRequest> => {
     const { project, idempotency, loggedAt, spans } = request;
     // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);
@@ -35,15 +39,32 @@ export const openRequestWriter = (database: Database, { file, newestMs }: { file
     };
     // If the key has a request already, the transaction is undone.
     const shouldCommit = (answers: readonly (readonly Row[])[]) => isNew(answers.at(-1)?.[0]);
-    const answers = await database
-      .transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit })
-      .catch((cause: unknown) => {
-        throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
-      });
+    const answers = await runLimited(() =>
+      database.transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit }),
+    ).catch((cause: unknown) => {
+      throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
+    });
     const row = answers.at(-1)?.[0];
     // The SQLSTATE of a unique violation.
     if (row === undefined) throw databaseFailed({ ...file, code: "23505" });
     return toLoggedRequest(row, isNew(row));
+  };
+};
+
+const limitParallel = (max: number) => {
+  const waiting: (() => void)[] = [];
+  let active = 0;
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (active < max) active++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      // The next work takes the place of this one.
+      if (next === undefined) active--;
+      else next();
+    }
   };
 };
 
