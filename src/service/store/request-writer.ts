@@ -59,6 +59,11 @@ const limitParallel = (max: number) => {
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await work();
+    } catch (thrown) {
+      // If the database is unavailable, the others fail at the same time, not one after the other.
+      active += waiting.length;
+      for (const start of waiting.splice(0)) start();
+      throw thrown;
     } finally {
       const next = waiting.shift();
       // The next work takes the place of this one.
