@@ -23,10 +23,15 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
-    metricsScope: metricsOf && `all ${metricsOf.groups} valid groups of the input, ${metricsOf.logged} of them logged`,
+    metricsScope: metricsOf && formatMetricsScope(metricsOf),
     next: toNextCommandFacts(run, result),
   });
 };
+
+const formatMetricsScope = ({ groups, logged }: NonNullable<LogDocument["metrics_of"]>) =>
+  groups === 1
+    ? "the only valid group of the input, not known to be logged"
+    : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
 const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
