@@ -73,10 +73,9 @@ export const ledgerFilterMissing = () => {
   return new Failure("usage", "ledger-filter-missing", message, { hint });
 };
 
-export const ledgerLocationMissing = (isOptional: boolean) => {
-  const without = isOptional ? ", or pass --no-ledger (a rerun then logs everything again)" : "";
+export const ledgerLocationMissing = () => {
   const message = "cannot locate the ledger because the home folder is unknown";
-  const hint = `pass --ledger <file>, or set ROLLCALL_DATA_DIR${without}`;
+  const hint = "pass --ledger <file>, or set ROLLCALL_DATA_DIR";
   return new Failure("storage", "ledger-location-missing", message, { hint });
 };
 
@@ -157,7 +156,7 @@ type LockErrors = Readonly<{
   file: string;
   rules: readonly string[];
   isAcceptable: boolean;
-  replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
+  replacements: readonly { id: string; replacement: { id: string } | null }[];
 }>;
 
 export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErrors, details: FailureDetails) => {
@@ -226,11 +225,7 @@ export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly 
   const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
   const reason = found === undefined ? "" : ` (${first}${found})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
-  const isNested = /[.[]/.test(at);
-  const hint = isNested
-    ? "omit --path to see the whole call"
-    : "begin --path with a field of the call, such as inputs or output";
-  return new Failure("not_found", "call-path-missing", message, didYouMean(near, hint));
+  return new Failure("not_found", "call-path-missing", message, didYouMean(near, "omit --path to see the whole call"));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

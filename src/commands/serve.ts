@@ -5,9 +5,8 @@ import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
 import { interrupted, wrongValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
-import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
-import { didYouMean } from "../sentences.ts";
+import type { Service } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -53,7 +52,8 @@ const runService = async (context: Context, typed: ServeOptions) => {
   else log("listening", { url: service.url });
   printProblem = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
   for (const problem of earlyProblems) printProblem(problem);
-  if (log === undefined) printClientSettings(context, service.keyFile, settings, toClientUrl(service.url, typed));
+  const clientHost = isLoopback(address) ? undefined : allowHosts[0];
+  if (log === undefined) printClientSettings(context, service, settings, clientHost);
   await waitForAbort(host.signal);
   log?.("stopping");
   const answeredAll = await service.close();
@@ -67,13 +67,15 @@ const runService = async (context: Context, typed: ServeOptions) => {
 
 const printClientSettings = (
   { screen }: Context,
-  keyFile: string | undefined,
-  settings: ServiceSettings,
-  url: string,
+  { url: ownUrl, keyFile }: Service,
+  { dataDir, store, project }: ServiceSettings,
+  clientHost: string | undefined,
 ) => {
-  const { dataDir, store, project } = settings;
   screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
-  const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
+  const name = clientHost?.includes(":") ? `[${clientHost}]` : clientHost;
+  // `URL.port` is empty for port 80.
+  const url = name === undefined ? ownUrl : `http://${name}:${new URL(ownUrl).port || 80}`;
+  const insecure = clientHost === undefined ? "" : " ROLLCALL_INSECURE_HTTP=true";
   const keyVariable = keyFile
     ? `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`
     : 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"';
@@ -81,20 +83,6 @@ const printClientSettings = (
     `export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
     `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
   ]);
-};
-
-/** The loopback host of each address that stands for all addresses of the machine. */
-const loopbackHosts = new Map([
-  ["0.0.0.0", "127.0.0.1"],
-  ["::", "[::1]"],
-]);
-
-/** Returns the URL for clients, with a host name that the service accepts. */
-const toClientUrl = (url: string, { host, allowHost }: ServeOptions) => {
-  const { port, hostname } = new URL(url);
-  const clientHost = loopbackHosts.get(host) ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname));
-  // `URL.port` is empty for port 80.
-  return `http://${clientHost}:${port || 80}`;
 };
 
 const openLog =
@@ -118,7 +106,7 @@ const parseProjectOption = (typed: string) => {
   throw wrongValue("--project", typed, parsed.wanted);
 };
 
-const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+const toIsoTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 const addKey = cli.command({
   words: "serve keys add",
@@ -145,17 +133,9 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    const isProjectMissing = projects.length === 0 && uses.includes("calls");
-    const login = [
-      "rollcall auth login --base-url <url>",
-      ...(uses.includes("inference") ? ["--inference-base-url <url>"] : []),
-      ...(uses.length === 1 ? [`--for ${uses[0]}`] : []),
-      ...(isProjectMissing
-        ? ["--project <team/project>"]
-        : projects.slice(0, 1).map((each) => formatCommandLine(["--project", each]))),
-    ];
-    const values = isProjectMissing ? "the URL and the project" : "the URL";
-    screen.noticeCommands(`to save the key, run this with ${values} of the service:`, [login.join(" ")]);
+    // Without this option, `auth login` tests the key for a use that the key does not have.
+    const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
+    screen.notice(`to save the key, run \`${login}\` with the URL and the project of the service`);
   },
 });
 
@@ -166,13 +146,13 @@ const listKeys = cli.command({
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
     const { keys, path } = await openKeys(context, typed);
-    const listed = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
+    const rows = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
       return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
-    if (listed.length === 0) context.screen.notice(`no keys in ${path}`);
-    const text = ({ projects }: (typeof listed)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
+    if (rows.length === 0) context.screen.notice(`no keys in ${path}`);
+    const text = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
     const columns = { name: 0, projects: { rank: 0, text }, uses: 0, created: 1, revoked: 0 };
-    await printObjects(context.screen, { keys: listed }, { member: "keys", columns });
+    await printObjects(context.screen, { keys: rows }, { member: "keys", columns });
   },
 });
 
@@ -187,9 +167,8 @@ const revokeKey = cli.command({
     const { screen, host } = context;
     const { keys } = await openKeys(context, where);
     if (!(await keys.revoke(name, host.now()))) {
-      const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-      const details = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
-      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, details);
+      const hint = "list the keys with `rollcall serve keys list`";
+      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, { hint });
     }
     screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });

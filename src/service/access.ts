@@ -23,13 +23,15 @@ export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: r
   }
   const ownOrigins = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
   if (origin !== undefined && !ownOrigins.includes(origin.toLowerCase())) {
-    return `requests from the origin ${JSON.stringify(origin)} are refused`;
+    return otherSite;
   }
   const isSameOrigin = site === undefined || site === "same-origin" || site === "none";
-  return isSameOrigin ? undefined : "requests from other sites are refused";
+  return isSameOrigin ? undefined : otherSite;
 };
 
-const hostName = (host: string): string => {
+const otherSite = "requests from other sites are refused";
+
+const hostName = (host: string) => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
 };
@@ -40,8 +42,8 @@ const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (
   dataDir: string,
-  { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
-): Promise<{ readonly key: string; readonly path: string }> => {
+  { host, warn }: { host: Host; warn: (problem: Problem) => void },
+) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {
@@ -54,14 +56,14 @@ export const loadLocalKey = async (
   }
 };
 
-const readKey = (path: string): string | undefined => {
+const readKey = (path: string) => {
   if (!existsSync(path)) return undefined;
   const key = readFileSync(path, "utf8").trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
   throw invalidLocalKey(path);
 };
 
-const createLocalKey = async (path: string, host: Host): Promise<string> => {
+const createLocalKey = async (path: string, host: Host) => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
   if (lock === undefined) throw databaseLocked({ path, title: keyTitle });
   try {
@@ -75,12 +77,12 @@ const createLocalKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-export const isAuthorized = (header: string | undefined, key: string): boolean => {
+export const isAuthorized = (header: string | undefined, key: string) => {
   const given = parseCredential(header, "bearer");
   return given !== undefined && isSameSecret(given, key);
 };
 
-const parseCredential = (header: string | undefined, scheme: "bearer" | "basic"): string | undefined => {
+const parseCredential = (header: string | undefined, scheme: "bearer" | "basic") => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
@@ -90,7 +92,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
 };
 
 /** Compares digests, so the time does not depend on the length or on the first wrong character. */
-const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
+const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
 
 /** `name` is undefined for the service's own key. `projects` is undefined if the caller may use all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
@@ -123,4 +125,4 @@ export const createKey = () => {
   return { key, digest: keyDigest(key) };
 };
 
-const keyDigest = (key: string): Buffer => createHash("sha256").update(key).digest();
+const keyDigest = (key: string) => createHash("sha256").update(key).digest();

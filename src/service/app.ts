@@ -11,31 +11,30 @@ import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
 
 /** A request and its answer, as `--log json` prints it. */
-export interface EndedExchange {
+export type Exchange = {
   /** From the client or a proxy, or new. */
-  readonly id: string;
-  readonly operation: string;
-  readonly method: string;
+  id: string;
+  operation: string;
+  method: string;
   /** Null if there was no answer. */
-  readonly status: number | null;
-  readonly duration_ms: number;
+  status: number | null;
+  duration_ms: number;
   /** Bytes of the decompressed body. */
-  readonly bytes: number;
+  bytes: number;
   /** Equal to `bytes`, or 0 if nothing was stored, for example for a repeated request. */
-  readonly stored_bytes: number;
+  stored_bytes: number;
   /** The name of a person's key; null for the service's own key. */
-  readonly key: string | null;
-}
+  key: string | null;
+};
 
-type Exchange = { -readonly [Name in keyof EndedExchange]: EndedExchange[Name] };
-
-interface AppOptions extends Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> {
-  readonly operations: readonly Operation[];
-  readonly authenticate: Authenticator;
-  readonly check: () => Promise<void>;
-  readonly isStopping: () => boolean;
-  readonly onError: (thrown: unknown) => void;
-}
+type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> &
+  Readonly<{
+    operations: readonly Operation[];
+    authenticate: Authenticator;
+    check: () => Promise<void>;
+    isStopping: () => boolean;
+    onError: (thrown: unknown) => void;
+  }>;
 
 export const createApp = (options: AppOptions) => {
   const { operations, authenticate, isStopping, onError, onEnd } = options;
@@ -117,10 +116,10 @@ export const createApp = (options: AppOptions) => {
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
 const readyTimeoutMs = 2000;
 
-const answerState = (status: number, text: string): Response =>
+const answerState = (status: number, text: string) =>
   Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
 
-const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
+const isReady = async ({ check, host }: AppOptions) => {
   const timeout = new AbortController();
   const timedOut = host.sleep(readyTimeoutMs, timeout.signal).then(() => false);
   return await Promise.race([check().then(() => true), timedOut])
@@ -129,7 +128,7 @@ const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
 };
 
 /** Converts an error to an answer. Only a 503 with `Retry-After` says that nothing was stored. */
-const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => {
+const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);
   if (isFailure(thrown, "store-outcome-unknown")) {
@@ -140,8 +139,8 @@ const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => 
     : new Refusal(500, "Internal Server Error");
 };
 
-const refuse = (refusal: Refusal, format = detailError): Response =>
+const refuse = (refusal: Refusal, format = detailError) =>
   respond(refusal.status, JSON.stringify(format(refusal)), refusal.headers);
 
-const respond = (status: number, body: string | Uint8Array, headers: Refusal["headers"] = {}): Response =>
+const respond = (status: number, body: string | Uint8Array, headers: Refusal["headers"] = {}) =>
   new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });

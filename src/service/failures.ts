@@ -5,13 +5,13 @@ import { getErrorCode } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 
-export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown): Failure => {
+export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown) => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
   const hint = "resend the request only with its Idempotency-Key, which prevents a second copy";
   return new Failure("unknown_outcome", "store-outcome-unknown", message, { hint, cause });
 };
 
-export const invalidLocalKey = (path: string): Failure =>
+export const invalidLocalKey = (path: string) =>
   new Failure("storage", "invalid-local-key", `${path} does not contain a valid key of the local service`, {
     hint: `delete the file, so that the next start makes a new key: \`${formatCommandLine(["rm", path])}\``,
     where: { file: path },
@@ -22,18 +22,15 @@ export type ServerName = "the local service" | "the server of the page";
 export const cannotListen = (
   { serverName, address, port }: { serverName: ServerName; address: string; port: number },
   cause: unknown,
-): Failure => {
+) => {
   const code = getErrorCode(cause);
   const message = `${serverName} cannot listen on ${address}, port ${port}: ${describeSystemCode(code)}`;
-  const isPort = serverName === "the server of the page" || code === "EACCES" || code === "EADDRINUSE";
-  const hint = isPort ? "choose another port with --port (0 picks a free one)" : "choose another address with --host";
-  return new Failure("usage", "cannot-listen", message, {
-    hint: code === "EADDRINUSE" ? `stop the program that uses this port, or ${hint}` : hint,
-    cause,
-  });
+  const orAddress = serverName === "the local service" ? ", or another address with --host" : "";
+  const hint = `choose another port with --port (0 picks a free one)${orAddress}`;
+  return new Failure("usage", "cannot-listen", message, { hint, cause });
 };
 
-export const allowHostMissing = (address: string): Failure => {
+export const allowHostMissing = (address: string) => {
   const message = `--host ${address} requires --allow-host, because other machines can reach this address`;
   const hint = "pass --allow-host <name> for each host name that clients use";
   return new Failure("usage", "allow-host-missing", message, { hint });

@@ -4,7 +4,7 @@ import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
-import { createApp, type EndedExchange } from "./app.ts";
+import { createApp, type Exchange } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
@@ -12,26 +12,27 @@ import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
 
 export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
-export type { EndedExchange } from "./app.ts";
+export type { Exchange } from "./app.ts";
 export { type Bindings, listen } from "./server.ts";
 export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
 
-export interface ServiceOptions extends StoreLocation {
-  readonly host: Host;
-  readonly address: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  /** `team/project` of calls that were logged with a key without a project. */
-  readonly project: string;
-  /** Overrides the key in the data folder. */
-  readonly key: string | undefined;
-  /** Host names that clients use, in addition to loopback. */
-  readonly allowHosts: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly warn: (problem: Problem) => void;
-  readonly trace: ((line: string) => void) | undefined;
-  readonly onEnd?: ((ended: EndedExchange) => void) | undefined;
-}
+export type ServiceOptions = StoreLocation &
+  Readonly<{
+    host: Host;
+    address: string;
+    /** 0 picks a free port. */
+    port: number;
+    /** `team/project` of calls that were logged with a key without a project. */
+    project: string;
+    /** Overrides the key in the data folder. */
+    key: string | undefined;
+    /** Host names that clients use, in addition to loopback. */
+    allowHosts: readonly string[];
+    maxBodyBytes: number;
+    warn: (problem: Problem) => void;
+    trace: ((line: string) => void) | undefined;
+    onEnd?: ((ended: Exchange) => void) | undefined;
+  }>;
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
@@ -92,13 +93,12 @@ export const openService = async (options: ServiceOptions) => {
 };
 
 const unansweredProblem = (thrown: unknown): Problem => {
-  const { code: rule, message, details } = toFailure(thrown);
-  const file = details.where?.file;
-  const text = `cannot answer a request (${isStoreFailure(thrown) ? 503 : 500}): ${message}`;
-  return { rule, severity: "warning", ...(file !== undefined && { file }), message: text };
+  const { code: rule, message } = toFailure(thrown);
+  const status = isStoreFailure(thrown) ? 503 : 500;
+  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
-export const exposedAddressProblem = (address: string): Problem => ({
+const exposedAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
   message: `other machines can reach ${address}, and clients send the key to it in plain text`,

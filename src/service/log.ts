@@ -19,7 +19,7 @@ import {
   readBody,
 } from "./operation.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
-import type { NewRequest, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 const maxKeyLength = 255;
 
@@ -55,8 +55,6 @@ const yieldBytes = 2 ** 20;
 /** Maximum metrics of a request, and maximum keys of an object, because each of them is stored. */
 const maxNames = 10_000;
 
-type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
-
 const readJson = json.openRootReader([
   "messages_and_choices",
   "additional_histories",
@@ -66,7 +64,7 @@ const readJson = json.openRootReader([
 ]);
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
-const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
+const readLogRequest = async (bytes: Uint8Array) => {
   const root = readBody(bytes, readJson);
   const tally = new Tally();
   const spans: TrajectorySpan[] = [];
@@ -77,7 +75,7 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
   let nextYield = yieldBytes;
-  const yieldTurn = async (value: json.JsonValue): Promise<void> => {
+  const yieldTurn = async (value: json.JsonValue) => {
     const { end } = json.spanOf(value);
     if (end < nextYield) return;
     nextYield = end + yieldBytes;
@@ -112,13 +110,12 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
-const isArray = (value: json.JsonValue | undefined): boolean =>
-  value !== undefined && json.firstByteOf(value) === openBracket;
+const isArray = (value: json.JsonValue | undefined) => value !== undefined && json.firstByteOf(value) === openBracket;
 
 const readMembers = (
   object: json.JsonValue,
   { loc, uniqueKeys, faults }: { loc: Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
-): Map<string, json.JsonValue> => {
+) => {
   const members = new Map<string, json.JsonValue>();
   const repeated = new Set<string>();
   for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
@@ -133,12 +130,12 @@ const readMembers = (
   return members;
 };
 
-const formatMembers = (members: ReadonlyMap<string, json.JsonValue>): string =>
+const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
   composeMembers(
     Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))] as const),
   );
 
-const addTrajectory = (tally: Tally, { table, node }: json.JsonValue): number => {
+const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
   const at = json.findMemberNode(table, node, "metrics");
   const value = at === undefined ? undefined : json.parseNode(table, at);
   const metrics = isObject(value) ? value : {};
@@ -149,7 +146,7 @@ const addTrajectory = (tally: Tally, { table, node }: json.JsonValue): number =>
   return reward;
 };
 
-const checkNameCount = (count: number): void => {
+const checkNameCount = (count: number) => {
   if (count > maxNames)
     throw new Refusal(413, `the body has more than ${maxNames} metrics, or more than ${maxNames} keys in one object`);
 };

@@ -5,7 +5,7 @@ import { findFirstIssues, type Issue, type ValidationItem } from "../contract/lo
 import { ignoreErrors } from "../files.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { countNested, getValue, sliceText } from "../json/walk.ts";
+import { countNested, getValue } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
 type Body = string | Uint8Array;
@@ -24,11 +24,10 @@ export class Refusal extends Error {
 }
 
 export const maxFaults = 100;
-const maxNamedFaults = 5;
-export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
+export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
-  const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
-  return new Refusal(422, named.join("; "), {}, items);
+  const message = items.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+  return new Refusal(422, message, {}, items);
 };
 
 type ErrorFormat = (refusal: Refusal) => unknown;
@@ -46,17 +45,17 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 /** Assumed: an error of a call read is an object with the key `reason`. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
-export interface Operation {
-  readonly endpoint: Endpoint;
-  readonly errorFormat: ErrorFormat;
+export type Operation = Readonly<{
+  endpoint: Endpoint;
+  errorFormat: ErrorFormat;
   /** Returns the body of a 200, and the number of bytes that were stored for the first time. @throws Refusal */
-  readonly answer: (request: {
+  answer: (request: {
     readonly caller: Caller;
     readonly parameters: Readonly<Record<string, string>>;
     readonly bytes: Uint8Array | undefined;
     readonly idempotencyKey: string | undefined;
-  }) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
-}
+  }) => Promise<{ body: Body; storedBytes?: number }>;
+}>;
 
 export const defineOperation = <P extends Schema, B extends Schema>(
   endpoint: Endpoint<P, B>,
@@ -73,20 +72,20 @@ export const defineOperation = <P extends Schema, B extends Schema>(
   },
 });
 
-export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
+export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
   if (root !== undefined) return root;
-  // `loc` counts characters, not bytes.
-  const position = Array.from(sliceText(bytes, { start: 0, end: findFault(bytes)?.at ?? 0 })).length;
-  throw invalidRequest([{ loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null }]);
+  throw invalidRequest([
+    { loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null },
+  ]);
 };
 
 /** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */
 const maxParsedValues = 2 ** 22;
 
-export const parseBounded = (value: JsonValue): unknown => {
+export const parseBounded = (value: JsonValue) => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
   // Each object or array has at least one byte, so a short text needs no count.
@@ -105,8 +104,8 @@ export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, sou
   return schema.parse(value);
 };
 
-export const findFaults = (schema: Schema, value: unknown, loc: Loc): readonly ValidationItem[] =>
-  findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, loc));
+export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
+  findFirstIssues(schema, value, maxFaults).flatMap((issue) => toValidationItems(issue, value, loc));
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],
@@ -115,8 +114,8 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   input: shownInput(holder),
 });
 
-const validationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
-  const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
+  const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   const loc = [...prefix, ...path];
   const input = getValue(value, path);
   if (issue.code === "unrecognized_keys") {
@@ -134,13 +133,13 @@ const validationItems = (issue: Issue, value: unknown, prefix: Loc): readonly Va
 /** Maximum characters of JSON of an invalid value in an answer. Longer values are null. */
 const maxShownInput = 5000;
 
-const shownInput = (input: unknown = null): unknown =>
+const shownInput = (input: unknown = null) =>
   ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
 /** The interface's names of types that Zod names differently. */
 const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
 
-const describeFault = (issue: Issue): Pick<ValidationItem, "type" | "msg"> => {
+const describeFault = (issue: Issue) => {
   if (issue.code === "custom") return { msg: "Input should be a valid datetime", type: "datetime_parsing" };
   const expected = issue.code === "invalid_type" ? issue.expected : "value";
   return { msg: `Input should be a valid ${typeNames[expected] ?? expected}`, type: issue.code };

@@ -13,7 +13,7 @@ import { defineOperation, detailError, type Operation, openAiError, Refusal, rea
 import type { Store } from "./store/store.ts";
 
 /** Interface 4.2. Ignores the project header, which only tracks usage. */
-export const modelsOperation = (store: Store): Operation =>
+export const modelsOperation = (store: Store) =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
     const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
@@ -34,7 +34,7 @@ export const catalogOperations = (dataDir: string): readonly Operation[] => [
  * Reads a logged trajectory as a call (interface 4.3). Copies values byte for byte.
  * Assumed: for a missing call, the member `call` of the answer is null.
  */
-export const callOperation = (store: Store): Operation =>
+export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
       throw new Refusal(403, `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`);
@@ -46,7 +46,7 @@ export const callOperation = (store: Store): Operation =>
 type CatalogKind = "analysis" | "router";
 
 /** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
-const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string): Promise<string | Uint8Array> => {
+const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = await readdir(folder).catch(() => []);
   const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
@@ -61,7 +61,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
-const readSample = async (kind: CatalogKind): Promise<string> => {
+const readSample = async (kind: CatalogKind) => {
   const { default: catalogs } = await import("./sample-catalog.json");
   const { common, models } = catalogs[kind];
   const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
@@ -73,10 +73,10 @@ const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base6
 
 type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
-const json = (value: unknown): string => JSON.stringify(value);
+const json = (value: unknown) => JSON.stringify(value);
 
 /** Formats all fields of interface 2.4 in the interface's order. Fields that logged trajectories lack are null. */
-const formatCall = (call: StoredCall, request: CallReadRequest): string => {
+const formatCall = (call: StoredCall, request: CallReadRequest) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];
@@ -129,7 +129,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
 };
 
 /** Costs are empty, because no model has a price. */
-const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts: boolean): string =>
+const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts: boolean) =>
   composeObject({
     usage: usage?.startsWith("{") === true ? composeMembers([[call.model, usage]]) : undefined,
     status_counts: json({ success: 1, error: 0 }),
@@ -141,7 +141,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
   // An assistant message does not become a completion, because readers treat a completion as a sampled turn.
-  const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>): string =>
+  const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message
       : composeObject({ object: json("chat.completion"), model: json(model), choices: composeArray([choice]) });

@@ -7,16 +7,16 @@ import { cannotListen, type ServerName } from "./failures.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
-interface ListenOptions {
-  readonly app: { readonly fetch: Parameters<typeof getRequestListener>[0] };
-  readonly serverName: ServerName;
-  readonly address: string;
-  readonly port: number;
+type ListenOptions = Readonly<{
+  app: { fetch: Parameters<typeof getRequestListener>[0] };
+  serverName: ServerName;
+  address: string;
+  port: number;
   /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
-  readonly maxHeaderBytes?: number;
-  readonly trace: ((line: string) => void) | undefined;
-  readonly elapsed: () => number;
-}
+  maxHeaderBytes?: number;
+  trace: ((line: string) => void) | undefined;
+  elapsed: () => number;
+}>;
 
 const limits = {
   maxHeaderSize: 16_384,
@@ -67,10 +67,10 @@ export const listen = async (options: ListenOptions) => {
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
     /** Answers the requests in flight and closes. Resolves with false if requests were aborted after `maxCloseMs`. */
-    close: async (): Promise<boolean> => {
+    close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
-      return await new Promise((resolve) => {
+      return await new Promise<boolean>((resolve) => {
         let hasAborted = false;
         const timer = setTimeout(() => {
           hasAborted = true;
@@ -91,6 +91,6 @@ export const listen = async (options: ListenOptions) => {
   };
 };
 
-const closeAfterResponse = (outgoing: ServerResponse): void => {
+const closeAfterResponse = (outgoing: ServerResponse) => {
   if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
 };

@@ -375,7 +375,12 @@ export const situations: Readonly<Record<string, Situation>> = {
   },
   "cannot-listen": {
     fails: "rollcall serve --port $PORT",
-    helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
+    helps: [
+      [
+        "timeout -s INT 5 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
+        says("rollcall service at http://"),
+      ],
+    ],
   },
   "output-unwritable": {
     fails: "rollcall view good.jsonl --html none/page.html",
@@ -395,7 +400,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall serve --port 0 --data-dir /dev/null/data",
     helps: [
       ["timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11", "test -d d"],
-      ["ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", "test -d data"],
+      [
+        "ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
+        "test -d data",
+      ],
     ],
   },
   "database-foreign": {

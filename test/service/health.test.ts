@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { EndedExchange } from "../../src/service/index.ts";
+import type { Exchange } from "../../src/service/index.ts";
 import { bodies } from "./bodies.ts";
 import { basic, reply, request, running, trajectory } from "./open.ts";
 
@@ -49,7 +49,7 @@ describe("a service", () => {
   });
 
   it("reports each request without its content", async () => {
-    const ended: EndedExchange[] = [];
+    const ended: Exchange[] = [];
     const { url, key, log } = await running({ onEnd: (one) => ended.push(one) });
     const headers = { "Idempotency-Key": "once" };
     const logged = await log(request(trajectory(1)), { headers: { ...headers, "X-Request-Id": "trace-1" } });

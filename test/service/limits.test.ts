@@ -53,13 +53,14 @@ describe("a body over the limit", () => {
   it("gets a 413 if it exceeds the limit after decompression", async () => {
     const body = JSON.stringify(request(trajectory(1)));
     const { url, key } = await running({ maxBodyBytes: body.length });
-    const answered = async (bytes: Uint8Array, encoding: string) =>
-      await reply(`${url}${log}`, {
+    const send = async (bytes: Uint8Array, encoding: string) => {
+      const answer = await reply(`${url}${log}`, {
         method: "POST",
         headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Encoding": encoding },
         body: new Uint8Array(bytes),
       });
-    const send = async (...sent: Parameters<typeof answered>) => (await answered(...sent)).status;
+      return answer.status;
+    };
     const packed = gzipSync(body);
     expect(await send(packed, "gzip")).toBe(200);
     expect(await send(packed, "X-GZIP")).toBe(200);
@@ -68,8 +69,7 @@ describe("a body over the limit", () => {
     expect(await send(gzipSync(Buffer.alloc(2 ** 22)), "gzip")).toBe(413);
     expect(await send(packed.subarray(0, -9), "gzip")).toBe(400);
     expect(await send(Buffer.from(body), "x-gzip")).toBe(400);
-    const { status, headers } = await answered(packed, "br");
-    expect([status, headers.get("accept-encoding")]).toEqual([415, expect.stringMatching(/^gzip(?:, zstd)?$/)]);
+    expect(await send(packed, "br")).toBe(415);
     expect(await send(packed, "gzip, gzip")).toBe(415);
   });
 

@@ -31,10 +31,15 @@ const serve = async (store: string | undefined): Promise<Process> => {
   return { child, lines, url: String(lines[0]?.url) };
 };
 
-const log = async ({ url }: { readonly url: string }, reward = 1, own = key): Promise<Reply> =>
+const log = async (
+  { url }: { readonly url: string },
+  reward = 1,
+  own = key,
+  headers: Record<string, string> = {},
+): Promise<Reply> =>
   await reply(`${url}/v1/preview/models/m/log`, {
     method: "POST",
-    headers: { Authorization: `Bearer ${own}`, "Content-Type": "application/json" },
+    headers: { Authorization: `Bearer ${own}`, "Content-Type": "application/json", ...headers },
     body: JSON.stringify(request(trajectory(reward))),
   });
 
@@ -51,6 +56,28 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     const [one, other] = await Promise.all([serve(store), serve(store)]);
     const [id = ""] = idsOf(await log(one, 7));
     expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
+  });
+
+  it("store one of several requests with the same key that they get at the same time", async () => {
+    const store = await newDatabase();
+    const services = await Promise.all([serve(store), serve(store)]);
+    const logAtOnce = async (own: string, rewards: readonly number[]) => {
+      const headers = { "Idempotency-Key": own };
+      const sent = rewards.flatMap((reward) => services.map((service) => log(service, reward, key, headers)));
+      return await Promise.all(sent);
+    };
+    const equal = await logAtOnce("equal", Array(10).fill(1));
+    expect(new Set(equal.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    const [answer] = equal;
+    const different = await logAtOnce("different", [1, 2, 1, 2, 1, 2]);
+    const accepted = different.filter(({ status }) => status === 200);
+    expect(different.filter(({ status }) => status === 422)).toHaveLength(6);
+    expect(new Set(accepted.map(({ text }) => text)).size).toBe(1);
+    const again = await running({ store: { path: store, password: undefined } });
+    const stored = [accepted[0], answer].flatMap((one) => (one === undefined ? [] : idsOf(one)));
+    expect(await callIds(again.service)).toEqual(stored);
+    const ended = services.flatMap(({ lines }) => lines.filter(({ event }) => event === "request"));
+    expect(ended.filter(({ stored_bytes }) => Number(stored_bytes) > 0)).toHaveLength(2);
   });
 
   it("accept keys that are added and revoked on the command line while they run", async () => {

@@ -21,13 +21,14 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const printReports = async (sources: Dataset["sources"], problems: readonly Problem[], counts: RuleCounts = []) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
-    const names = new Set(sources.map(({ name }) => name));
-    const unreadable = new Set(problems.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
-    const inputs = [...names, ...unreadable];
-    const mode = combineModes([...sources, ...Array.from(unreadable, (name) => ({ name }))]);
+    const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
+    const inputs = [...new Set(names)];
+    const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
+    // GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule.
+    const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
+    const folded = [...problems.filter((problem) => !isWarning(problem)), ...shown];
     for (const report of reports) {
-      const shown = report.form === "github" ? await foldWarnings(problems, counts) : problems;
-      await printReport(screen, { ...report, inputs, problems: shown, mode });
+      await printReport(screen, { ...report, inputs, problems: report.form === "github" ? folded : problems, mode });
     }
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
@@ -47,7 +48,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
     await reportSplitLeaks(dataset, otherSplit).finally(otherSplit.close);
   }
   const result = checkResult(dataset);
-  await printWarnings(context, dataset, typed, result.problems);
+  await printWarnings(context, dataset, result.problems);
   await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
@@ -55,12 +56,6 @@ export const check = async (context: Context, typed: CheckOptions) => {
 };
 
 type RuleCounts = Dataset["problems"]["counts"];
-
-/** GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule. */
-const foldWarnings = async (problems: readonly Problem[], counts: RuleCounts) => {
-  const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
-  return [...problems.filter((problem) => !isWarning(problem)), ...shown];
-};
 
 const isWarning = ({ severity }: Problem) => severity === "warning";
 
@@ -71,9 +66,9 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
     return await printDocument(screen, {
       ...{ status, split, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
-      unreadable_lines: unreadable === 0 ? undefined : unreadable,
+      unreadable_lines: unreadable || undefined,
       not_chosen,
-      problems_left_out: omittedProblemCount === 0 ? undefined : omittedProblemCount,
+      problems_left_out: omittedProblemCount || undefined,
       warnings: problems.filter(isWarning).map(toProblemDocument),
     } satisfies CheckDocument);
   }

@@ -34,7 +34,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
-  await printWarnings(context, dataset, typed, problems);
+  await printWarnings(context, dataset, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], format = null } = receipt ?? {};

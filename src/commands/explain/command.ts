@@ -4,7 +4,7 @@ import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, loadFailurePrinter, printDocument, printPage, type Section } from "../../output/index.ts";
+import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -27,32 +27,31 @@ export const explain = command({
       const names = topics.map((topic) => topic.name);
       throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
-    if (name === undefined || screen.format === "csv") {
+    if (name === undefined || screen.isForProgram || screen.format === "csv") {
+      const described = await describeTopics(found);
+      const withExample = async (topic: Topic) => ({ ...topic, example: await renderExample(context, topic) });
+      const rows = name === undefined ? described : await Promise.all(described.map(withExample));
       const exit_codes = { heading: "exit codes", rank: 4 };
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
-      await printObjects(screen, { topics: await describeTopics(found) }, { member: "topics", columns });
-    } else if (screen.isForProgram) {
-      const described = await describeTopics(found);
-      const explained = described.map(async (topic) => ({ ...topic, example: await renderExample(context, topic) }));
-      await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
+      await printObjects(screen, { topics: rows }, { member: "topics", columns });
     } else {
-      const sections = await Promise.all(found.map(async (topic) => await toSections(context, topic)));
+      const sections = await Promise.all(found.map((topic) => toSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
     }
   },
 });
 
 /** Renders the example of a rule as for a terminal; null for a code. @param indent columns */
-const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
+const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
   example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
 
-const toSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;
   const { warningRules } = await import("../../check/index.ts");
   const lines: Line[] = [];
   if (severity === null) {
-    const kind = `${code === null ? "" : "error code, "}exit code${exit_codes.length > 1 ? "s" : ""}`;
-    lines.push({ label: "kind", text: `${kind} ${exit_codes.join(", ")}` });
+    const kind = code === null ? "" : "error code, ";
+    lines.push({ label: "kind", text: `${kind}exit code ${exit_codes.join(", ")}` });
   } else lines.push({ label: "kind", text: `rule (${severity})` });
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });

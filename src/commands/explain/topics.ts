@@ -2,10 +2,8 @@
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { makeLooseModeProblem } from "../../files.ts";
-import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
-import { memoryBytes, type Source } from "../../input/index.ts";
-import { findSettingProblem } from "../../settings/index.ts";
+import { readSources, reportSplitLeaks } from "../../groups/index.ts";
+import { memoryBytes } from "../../input/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule. JSON omits `example`, because it is a function. */
@@ -45,7 +43,7 @@ export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topi
   return { name, kind: "code", about, code, exit_codes, severity: null };
 });
 
-const ruleTopic = (name: string, severity: Severity, about: Topic["about"], example: Topic["example"]): Topic => {
+const ruleTopic = (name: string, severity: Severity, about: Topic["about"], example?: Topic["example"]): Topic => {
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
@@ -66,8 +64,8 @@ export const exampleProblem = async (name: check.RuleName) => {
 const readExampleFiles = async (
   files: check.ExampleInputs["files"],
   { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
-): Promise<Dataset> => {
-  const sources = Object.entries(files).map(([name, content = ""]): Source => {
+) => {
+  const sources = Object.entries(files).map(([name, content = ""]) => {
     return { name, bytes: memoryBytes(Buffer.from(content)) };
   });
   const { signal } = new AbortController();
@@ -88,34 +86,27 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-const importTopic = (why: string, key: string, value: string, local = false): Topic => {
-  const problem = findSettingProblem(key, value, { local, windows: false });
-  if (problem === undefined) throw new Error(`nothing is wrong with ${key}`);
-  return ruleTopic(problem.rule, problem.severity, why, () => ({ file: "team.json", line: 3, column: 3, ...problem }));
+/** Rules without an example. */
+const otherRules: Readonly<Record<string, readonly [Severity, why: string]>> = {
+  "insecure-permissions": ["warning", "Other users can read or change keys or settings in this file or folder."],
+  "setting-invalid": ["error", "The setting does not accept this saved or imported value."],
+  "setting-unknown": ["error", "This version of rollcall does not have the imported setting."],
+  "built-in-setting": ["error", "The profile `local` uses the local service, which has its own URL and key."],
+  "secret-in-settings": [
+    "error",
+    "Settings are printed and shared. `rollcall auth login` saves secrets in another file.",
+  ],
+  "key-not-verified": [
+    "warning",
+    "`auth login` tests a key by reading from the service. It saves the key untested if only `rollcall log` sends it, or if the test needs a project and none is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.",
+  ],
+  "exposed-address": [
+    "warning",
+    "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
+  ],
 };
 
-const looseModeWhy = "Other users can read or change keys or settings in this file or folder.";
-const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
-const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
-const notVerifiedWhy =
-  "`auth login` tests a key by reading from the service. It saves the key untested if only `rollcall log` sends it, or if the test needs a project and none is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.";
-const exposedWhy = "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.";
-
-const otherTopics: readonly Topic[] = [
-  ruleTopic("insecure-permissions", "warning", looseModeWhy, () =>
-    makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
-  ),
-  importTopic("The setting does not accept this saved or imported value.", "project", "alpha"),
-  importTopic("This version of rollcall does not have the imported setting.", "base_urk", "https://train.example"),
-  importTopic(builtInWhy, "base_url", "https://train.example", true),
-  importTopic(secretWhy, "api_key", "k"),
-  ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>
-    (await import("../auth.ts")).unansweredKeyProblem("https://train.example", "default"),
-  ),
-  ruleTopic("exposed-address", "warning", exposedWhy, async () =>
-    (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),
-  ),
-];
+const otherTopics = Object.entries(otherRules).map(([rule, [severity, why]]) => ruleTopic(rule, severity, why));
 
 /** Adds meanings for a list. If a rule has no reason, its meaning is the message of its example. */
 export const describeTopics = async (listed: readonly Topic[]) => {

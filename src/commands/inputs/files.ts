@@ -24,11 +24,12 @@ export const checkReportFiles = (
 /** A file, and the text before its name in a message. */
 type FileUse = readonly [text: string, file: string | undefined];
 
-interface TypedOutputs extends Pick<InputOptions, "file" | "onInvalid"> {
-  readonly receipt: string | undefined;
-  readonly rejects: string | undefined;
-  readonly onRefused?: "stop" | "skip" | undefined;
-}
+type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
+  Readonly<{
+    receipt: string | undefined;
+    rejects: string | undefined;
+    onRefused?: "stop" | "skip" | undefined;
+  }>;
 
 /**
  * Refuses an output file that is also an input or another output. Refuses a receipt file that already exists.

@@ -2,7 +2,6 @@
 
 import * as cli from "../../cli/index.ts";
 import { wrongValue } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
 import { type Report, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string): { part: number; of: number } => {
@@ -65,12 +64,11 @@ export const trajectoryFiles = cli.repeated("files, folders or URLs of groups or
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts; stdin if - or omitted");
 export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
 
-const parseReport = (word: string, option: string): ReportRequest => {
+const parseReport = (word: string, option: string) => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return { form, file };
-  const wanted = "github or junit, optionally with a file: junit=report.xml";
-  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
+  throw wrongValue(option, word, "github or junit, optionally with a file: junit=report.xml");
 };
 
 export const reportOption: cli.Kind<readonly ReportRequest[]> = {

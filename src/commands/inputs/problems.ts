@@ -3,12 +3,9 @@ import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
-import { fileOf, filesOf, findText, readRange, type Source } from "../../input/index.ts";
+import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
-import { pluralize, toOptionArgs } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
-import type { InputOptions } from "./options.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
@@ -21,24 +18,14 @@ const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (sc
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Dataset,
-  { from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy }: InputOptions,
   problems: readonly Problem[],
 ) => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
-  if (hidden.size === 0) return;
   const rules = Array.from(hidden, ([rule, count]) => `${count} ${rule}`).join(", ");
-  const [first] = sources;
-  const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
-  const command = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
-  const otherFiles = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  const omitted = pluralize(
-    Array.from(hidden.values()).reduce((sum, count) => sum + count, 0),
-    "warning",
-  );
-  screen.notice(`omitted ${omitted}: ${rules} (list them with \`${formatCommandLine(command)}${otherFiles}\`)`);
+  if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
 /** `counts` includes problems that the failure lacks. */

@@ -14,28 +14,22 @@ import type { Settings } from "../../settings/index.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
-interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
-  readonly settings: Settings;
-  readonly typed: InputOptions;
-  readonly receipt?: boolean;
-  readonly onFetched?: RemoteAccess["onFetched"];
-}
+type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> &
+  Readonly<{
+    settings: Settings;
+    typed: InputOptions;
+    receipt?: boolean;
+    onFetched?: RemoteAccess["onFetched"];
+  }>;
 
 /** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
-export const readInputs = async (
-  context: Context,
-  { label, ...request }: InputsRequest & { readonly label?: string },
-) => {
-  if (label === undefined) return await readSelected(context, request);
-  const { update, stop } = context.screen.startProgress(label);
-  const callbacks: Pick<InputsRequest, "onProgress" | "onFetched"> = {
-    onProgress: ({ bytes, of }) => update(formatPercent(label, bytes, of)),
-    onFetched: ({ bytes, of }) => {
-      const text = `fetching, ${Math.floor(bytes / 1e6)} MB`;
-      update(of === undefined ? text : formatPercent("fetching", bytes, Math.max(1, of)));
-    },
-  };
-  return await readSelected(context, { ...callbacks, ...request }).finally(stop);
+export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
+  const progress = label === undefined ? undefined : context.screen.startProgress(label);
+  return await readSelected(context, {
+    onProgress: ({ bytes, of }) => progress?.update(formatPercent(label ?? "", bytes, of)),
+    onFetched: ({ bytes }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
+    ...request,
+  }).finally(progress?.stop);
 };
 
 const readSelected = async (
@@ -43,7 +37,7 @@ const readSelected = async (
   { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
 ) => {
   const { host, screen } = context;
-  const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
+  const { where, best, sample, seed = "0", shard } = typed;
   if (where !== undefined) await checkFilter(where);
   const isFiltered = [where, best, sample, shard].some((value) => value !== undefined);
   const options: ReadOptions = {
@@ -51,7 +45,7 @@ const readSelected = async (
     groupBy: typed.groupBy,
     split: undefined,
     splitNeeded: false,
-    strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+    strictness: readStrictness(typed),
     onOpened: () => undefined,
     onProgress: () => undefined,
     ...readOptions,
@@ -81,13 +75,17 @@ const readSelected = async (
   }
 };
 
+export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputOptions) => {
+  return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
+};
+
 export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Closes a dataset at the end of the run. The problems of a failed run get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
-  context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);
+  context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown);
 };
 
 const chatFormat = "openai-chat";
@@ -95,10 +93,7 @@ const chatFormat = "openai-chat";
 const parsePath = (path: string | undefined): (string | number)[] | undefined =>
   path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
-const parseFormatOptions = async (
-  typed: InputOptions,
-  { hasReceipt, host }: { hasReceipt: boolean; host: Host },
-): Promise<ReadOptions["foreign"]> => {
+const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));

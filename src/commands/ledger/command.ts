@@ -49,8 +49,8 @@ const callOptions = {
 };
 
 export type LocationOptions = Values<typeof locationOptions>;
-export type FileOptions = Values<typeof fileOptions> & { readonly file: readonly string[] };
-export type ResolveOptions = Values<typeof resolveOptions> & { readonly id: readonly string[] };
+export type FileOptions = Values<typeof fileOptions> & { file: readonly string[] };
+export type ResolveOptions = Values<typeof resolveOptions> & { id: readonly string[] };
 export type ForgetOptions = Values<typeof forgetOptions>;
 export type CallsOptions = Values<typeof callOptions>;
 

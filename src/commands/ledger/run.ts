@@ -8,7 +8,7 @@ import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { describeSystemCode, pluralize, toOptionName } from "../../sentences.ts";
+import { describeSystemCode, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
@@ -81,7 +81,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   }
   if (isVerified) return;
   // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
-  context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
+  context.explain = (thrown) => withExcerpts(context, [], thrown, problemCounts);
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };
 
@@ -115,7 +115,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
-  const { limit, model, split, batch, since, until, allDestinations } = typed;
+  const { limit, since, until, allDestinations } = typed;
   const now = context.host.now();
   if (since !== undefined && until !== undefined && since(now) >= until(now))
     throw contradiction("--since", "--until", "--until is not after --since");
@@ -126,12 +126,10 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
   if (ledger !== undefined && calls.length === 0) {
-    const filters = Object.entries({ model, split, batch, since, until })
-      .flatMap(([name, value]) => (value === undefined ? [] : [toOptionName(name)]))
-      .join(" and ");
-    const searched = coversAllDestinations ? "" : " for the selected service and account";
-    const none = filters === "" ? `the ledger has no calls${searched}` : `no calls${searched} match ${filters}`;
-    context.screen.notice(`${none}${coversAllDestinations ? "" : "; show all with --all-destinations"}`);
+    const searched = coversAllDestinations
+      ? ""
+      : " for the selected service and account; show all with --all-destinations";
+    context.screen.notice(`the ledger has no matching calls${searched}`);
   }
   const document = { calls: calls.slice(0, limit) };
   await printObjects(context.screen, document, {
@@ -212,7 +210,7 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location === undefined) throw failures.ledgerLocationMissing(false);
+  if (location === undefined) throw failures.ledgerLocationMissing();
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");

@@ -23,29 +23,25 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
-    metricsScope: metricsOf && formatMetricsScope(metricsOf, groups),
+    metricsScope: metricsOf && formatMetricsScope(metricsOf),
     next: toNextCommandFacts(run, result),
   });
 };
 
-type MeasuredGroups = NonNullable<LogDocument["metrics_of"]>;
-
-const formatMetricsScope = (measured: MeasuredGroups, { read, unknown }: LogResult["groups"]) => {
-  if (measured.groups !== 1)
-    return `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
-  const which = read === 1 ? "the group" : "the only valid group of the input";
-  return `${which}, ${unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`;
-};
+const formatMetricsScope = ({ groups, logged }: NonNullable<LogDocument["metrics_of"]>) =>
+  groups === 1
+    ? "the only valid group of the input, not known to be logged"
+    : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: MeasuredGroups | undefined, target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
     ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     ...{ responses: [], rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
-    unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
+    unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
   } satisfies LogDocument;

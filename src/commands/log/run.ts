@@ -1,7 +1,5 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
 
-import { parseStrictness } from "../../check/index.ts";
-import { invalidPathParameter } from "../../client/failures.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -15,13 +13,12 @@ import { outputFailed } from "../../output/failures.ts";
 import { printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../inputs/read.ts";
 import { checkFactFields } from "../lists/object-list.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
@@ -39,14 +36,13 @@ const openRun = async (context: Context, typed: LogOptions) => {
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(typed, settings);
-  if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
+  if (["", ".", ".."].includes(modelId)) throw wrongValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
-  if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
-  const compressSetting = settings.require("compress");
-  const compression = compressSetting === "none" ? undefined : compressSetting;
+  const compress = settings.require("compress");
+  const compression = compress === "none" ? undefined : compress;
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
@@ -67,11 +63,13 @@ const logFiles = async (run: LogRun) => {
     throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
   const body = bodyNumber === undefined ? undefined : { number: bodyNumber, write: screen.printBytes };
   const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
-  const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
-  const result = await delivering.catch(async (thrown: unknown) => {
-    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, typed, dataset.problems.sorted());
-    throw thrown;
-  });
+  const result = await send
+    .deliverGroups(dataset, options)
+    .finally(meter.stop)
+    .catch(async (thrown: unknown) => {
+      if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
+      throw thrown;
+    });
   await finishRun(run, dataset, result);
 };
 
@@ -79,32 +77,24 @@ const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
-  try {
-    return await readInputs(context, {
-      settings,
-      typed,
-      split,
-      splitNeeded: true,
-      receipt: typed.receipt !== undefined,
-      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-      onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // Reports a missing URL before checking a large input.
-      onOpened: () => void (dryRun || settings.local || settings.address("log")),
-    });
-  } catch (thrown) {
-    meter.stop();
+  const reading = readInputs(context, {
+    ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
+    onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
+    onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
+    // Reports a missing URL before checking a large input.
+    onOpened: () => void (dryRun || settings.local || settings.address("log")),
+  });
+  return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
     await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
     throw failure;
-  } finally {
-    meter.stop();
-  }
+  });
 };
 
-const logFollowed = async (run: LogRun, follow: FollowSettings) => {
+const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
   const { context, settings, typed, meter } = run;
-  const { groupBy, strict, allow } = typed;
+  const { groupBy } = typed;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
@@ -113,7 +103,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
   const { dataset, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
-      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+      strictness: readStrictness(typed),
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);
@@ -133,7 +123,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings) => {
 
 const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) => {
   const { context, typed } = run;
-  await printWarnings(context, dataset, typed, result.warnings);
+  await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
       // The failure of the run overrides the failure of the output.
@@ -202,30 +192,23 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send.DeliverOptions["ledger"]> => {
+const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination to look up.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
   if (location !== undefined) return { ...location, require: typed.requireLedger };
-  // The local service needs the data folder too, so --ledger would not help.
-  throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
+  throw ledgerLocationMissing();
 };
 
-type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
-
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
-const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
+const parseFollowOptions = (typed: LogOptions) => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
-  if (from !== "auto" && from !== "rollcall") {
-    const why = "--follow reads only rollcall's format";
-    const hint = "run without --follow when the file is complete, or write rollcall's format";
-    throw contradiction("--follow", `--from ${from}`, why, hint);
-  }
-  const [file, ...others] = typed.file;
-  const given = others.length > 0 ? "several files" : "standard input";
-  if (file === undefined || file === "-" || others.length > 0)
-    throw contradiction("--follow", given, "--follow needs exactly one file");
+  if (from !== "auto" && from !== "rollcall")
+    throw contradiction("--follow", `--from ${from}`, "--follow reads only rollcall's format");
+  const [file = "-", ...others] = typed.file;
+  if (file === "-" || others.length > 0)
+    throw contradiction("--follow", "standard input or several files", "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

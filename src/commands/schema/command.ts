@@ -28,10 +28,11 @@ export const schema = command({
     }
     const output = outputs.find((one) => one.name === name);
     if (output === undefined) {
-      const names = outputs.map((one) => one.name);
-      const verbs = names.filter((one) => one.startsWith(`${name} `));
-      const wanted = verbs.length > 0 ? verbs.join(", ") : "a name from `rollcall schema`";
-      throw wrongValue("<command>", name, wanted, verbs.length > 0 ? undefined : findNearest(name, names));
+      const nearest = findNearest(
+        name,
+        outputs.map((one) => one.name),
+      );
+      throw wrongValue("<command>", name, "a name from `rollcall schema`", nearest);
     }
     const document = (isLine ? lineSchema : documentSchema)(output).schema;
     if (screen.isForProgram) await printDocument(screen, document);

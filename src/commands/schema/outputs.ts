@@ -146,7 +146,7 @@ const login = object({
   profile: text,
   saved: list(object({ use: useName, origin: text })),
   checked: describe("true if the service accepted the key", flag),
-  next: describe("the command to try", text),
+  next: text,
 });
 
 const setting = object({
@@ -154,12 +154,12 @@ const setting = object({
   value: describe("null if not set", nullable(text)),
   source: oneOf("command line", "environment", "profile", "default", null),
   from: describe("option, variable or file", nullable(text)),
-  problem: describe("why the value is invalid", nullable(text)),
+  problem: nullable(text),
 });
 
 const profile = object({
   name: text,
-  in_use: describe("true for the effective profile", flag),
+  in_use: flag,
   base_url: nullable(text),
   keys: describe("uses with a saved key", list(useName)),
 });
@@ -187,7 +187,7 @@ const topic = object({
   code: nullable(code),
   exit_codes: list(count),
   severity: oneOf("error", "warning", null),
-  example: optionalAbout("a problem of the rule; null for a code", nullable(text)),
+  example: optionalAbout("a problem of the rule; null without an example", nullable(text)),
 });
 
 const valueKeys = {
@@ -256,7 +256,7 @@ const error = object({
     }),
   ),
   problems: optional(s.limitedProblems),
-  next: optionalAbout("the next command to run", text),
+  next: optional(text),
 });
 
 const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;

@@ -63,7 +63,7 @@ export const problems = list(sharedProblem);
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
 /** Returns the JSON Schema (draft 2020-12) without `$schema`. */
-export const toJsonSchema = (schema: Schema): JsonObject => {
+export const toJsonSchema = (schema: Schema) => {
   const { $schema: _, ...document }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",

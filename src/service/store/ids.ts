@@ -13,7 +13,7 @@ const timeBytes = 6;
 /** All calls of a request have the same random tail. */
 export const idTailOffset = 8;
 
-export const makeFirstId = (ms: number): Buffer => {
+export const makeFirstId = (ms: number) => {
   const id = randomBytes(idBytes);
   id.writeUIntBE(ms, 0, timeBytes);
   id.writeUInt16BE(0x7000, timeBytes);
@@ -21,14 +21,14 @@ export const makeFirstId = (ms: number): Buffer => {
   return id;
 };
 
-export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, timeBytes);
+export const idTimeMs = (id: Uint8Array) => toBuffer(id).readUIntBE(0, timeBytes);
 
-export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
+export const idCounter = (id: Uint8Array) => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
 /** If the counter overflows, the last time is ahead of the clock (RFC 9562, 6.2). */
-export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
+export const lastIdMs = (ms: number, count: number) => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
-export const formatIds = (first: Uint8Array, count: number): string[] => {
+export const formatIds = (first: Uint8Array, count: number) => {
   const hex = toBuffer(first).toString("hex", idTailOffset);
   const tail = `-${hex.slice(0, 4)}-${hex.slice(4)}`;
   const ms = idTimeMs(first);
@@ -39,7 +39,7 @@ export const formatIds = (first: Uint8Array, count: number): string[] => {
   });
 };
 
-export const parseId = (text: string): Buffer | undefined =>
+export const parseId = (text: string) =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? Buffer.from(text.replaceAll("-", ""), "hex")
     : undefined;
@@ -54,7 +54,7 @@ export const firstSpanPiece = 2 ** 10;
 /** Four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;
 
-export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {
+export const encodeSpans = (spans: readonly TrajectorySpan[]) => {
   const bytes = Buffer.allocUnsafe(spans.length * spanBytes);
   let at = 0;
   let position = 0;
@@ -65,7 +65,7 @@ export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {
   return bytes;
 };
 
-export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
+export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { position: number }) | undefined => {
   if (bytes.length < spanBytes) return undefined;
   const encoded = toBuffer(bytes);
   const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => encoded.readUInt32LE(at));

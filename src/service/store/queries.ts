@@ -2,7 +2,7 @@
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
-import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
+import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
 /** Finds a call's request. All ids of a request have the same unique end. */
 const findCallSql = `
@@ -18,8 +18,8 @@ const pageRows = 10_000;
 
 export const createQueries = (database: Database) => ({
   async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
-    const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.query(sql, [project, key]);
+    const { sql, values } = findByKey(project, key);
+    const [row] = await database.query(sql, values);
     return row && toLoggedRequest(row, false);
   },
 
@@ -62,7 +62,7 @@ export const createQueries = (database: Database) => ({
           split: parseName(row.text("split")),
           loggedAt: row.integer("logged_at"),
           callIds: ids.formatIds(id, row.integer("calls")),
-          readBody: async (): Promise<Uint8Array> => {
+          readBody: async () => {
             const pieces = await database.query(readBodySql, [id]);
             return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
           },
@@ -76,7 +76,7 @@ export const createQueries = (database: Database) => ({
   /** Lists the models of all projects if `projects` is undefined. `created` is Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
-    const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
+    const models = new Map<string, { id: string; owner: string; created: number }>();
     for (const row of await database.query(sql)) {
       const name = row.text("id");
       if (models.has(name) || projects?.includes(row.text("project")) === false) continue;
@@ -87,14 +87,13 @@ export const createQueries = (database: Database) => ({
   },
 
   keys: {
-    list: async (): Promise<readonly StoredKey[]> =>
-      (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
-    find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
+    list: async () => (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
+    find: async (digest: Uint8Array) => {
       const sql = "SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL";
       const [row] = await database.query(sql, [digest]);
       return row && toStoredKey(row);
     },
-    add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
+    add: async ({ name, digest, projects, uses, created }: StoredKey) => {
       // The statement may be repeated after a lost connection, so a row with the same digest is also a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
@@ -103,7 +102,7 @@ export const createQueries = (database: Database) => ({
       const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
       return (await database.query(sql, values)).length === 1;
     },
-    revoke: async (name: string, now: number): Promise<boolean> => {
+    revoke: async (name: string, now: number) => {
       const sql = `UPDATE rollcall.access_key SET revoked = ?
         WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name`;
       return (await database.query(sql, [now, name, now])).length === 1;
@@ -111,7 +110,7 @@ export const createQueries = (database: Database) => ({
   },
 });
 
-const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
+const readBody = async (database: Database, request: Uint8Array, { start, end }: Span) => {
   const first = Math.floor(start / ids.pieceBytes);
   const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
   const parts = Array.from({ length: Math.ceil(end / ids.pieceBytes) - first }, async (_, at) => {
@@ -124,7 +123,7 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 };
 
 /** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
-const parseName = (text: string): string => String(JSON.parse(text));
+const parseName = (text: string) => String(JSON.parse(text));
 
 export type StoredKey = ReturnType<typeof toStoredKey>;
 

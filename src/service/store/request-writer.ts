@@ -1,104 +1,83 @@
-/** Waiting requests share a transaction. The store keeps only one of several requests with the same key. */
+/** Saves each request in one transaction. The store keeps only one of several requests with the same key. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
-import { Failure } from "../../failure.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
 import * as ids from "./ids.ts";
 
-export interface NewRequest {
-  readonly model: string;
-  readonly project: string;
-  readonly split: string;
-  readonly loggedAt: number;
-  readonly metrics: string;
-  readonly otherKeys: string;
-  readonly otherGroupKeys: ReadonlyMap<number, string>;
-  readonly bytes: Uint8Array;
-  readonly spans: readonly ids.TrajectorySpan[];
+export type NewRequest = Readonly<{
+  model: string;
+  project: string;
+  split: string;
+  loggedAt: number;
+  metrics: string;
+  otherKeys: string;
+  otherGroupKeys: ReadonlyMap<number, string>;
+  bytes: Uint8Array;
+  spans: readonly ids.TrajectorySpan[];
   /** Requests with the same key must have the same digest. */
-  readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
-}
+  idempotency: { key: string; digest: Uint8Array } | undefined;
+}>;
 
-/** The limits of a batch, which is one transaction. */
-const maxBatchRequests = 256;
-const maxBatchBytes = 32 * 2 ** 20;
-/** While one transaction waits for the disk, another one is written. */
-const maxParallelWrites = 2;
-
-interface WaitingRequest {
-  readonly request: NewRequest;
-  readonly id: Uint8Array;
-  readonly resolve: (saved: LoggedRequest) => void;
-  readonly reject: (thrown: unknown) => void;
-}
+/** Leaves connections for reads. Further writes wait here, because a pool of connections limits the wait. */
+const maxParallelWrites = 4;
 
 /** @param newestMs the time of the newest id in the store */
-export const openRequestWriter = (
-  database: Database,
-  { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
-): ((request: NewRequest) => Promise<LoggedRequest>) => {
-  const waiting: WaitingRequest[] = [];
-  let activeWrites = 0;
+export const openRequestWriter = (database: Database, { file, newestMs }: { file: TitledFile; newestMs: number }) => {
   let lastMs = newestMs;
-  const startWrites = (): void => {
-    while (activeWrites < maxParallelWrites && waiting.length > 0) {
-      activeWrites++;
-      void saveBatch(database, file, takeBatch(waiting)).finally(() => {
-        activeWrites--;
-        startWrites();
-      });
+  const runLimited = limitParallel(maxParallelWrites);
+  return async (request: NewRequest): Promise<LoggedRequest> => {
+    const { project, idempotency, loggedAt, spans } = request;
+    // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
+    const ms = Math.max(loggedAt, lastMs + 1);
+    lastMs = ids.lastIdMs(ms, spans.length);
+    const id = ids.makeFirstId(ms);
+    const find = idempotency === undefined ? findRequest("id = ?", id) : findByKey(project, idempotency.key);
+    const isNew = (row: Row | undefined) => row !== undefined && Buffer.compare(row.bytes("id"), id) === 0;
+    let isOutcomeUnknown = false;
+    const onUnknownCommit = () => {
+      isOutcomeUnknown = true;
+    };
+    // If the key has a request already, the transaction is undone.
+    const shouldCommit = (answers: readonly (readonly Row[])[]) => isNew(answers.at(-1)?.[0]);
+    const answers = await runLimited(() =>
+      database.transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit }),
+    ).catch((cause: unknown) => {
+      throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
+    });
+    const row = answers.at(-1)?.[0];
+    // The SQLSTATE of a unique violation.
+    if (row === undefined) throw databaseFailed({ ...file, code: "23505" });
+    return toLoggedRequest(row, isNew(row));
+  };
+};
+
+const limitParallel = (max: number) => {
+  const waiting: (() => void)[] = [];
+  let active = 0;
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (active < max) active++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } catch (thrown) {
+      // If the database is unavailable, the others fail at the same time, not one after the other.
+      active += waiting.length;
+      for (const start of waiting.splice(0)) start();
+      throw thrown;
+    } finally {
+      const next = waiting.shift();
+      // The next work takes the place of this one.
+      if (next === undefined) active--;
+      else next();
     }
   };
-  return (request) =>
-    new Promise((resolve, reject) => {
-      // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
-      const ms = Math.max(request.loggedAt, lastMs + 1);
-      lastMs = ids.lastIdMs(ms, request.spans.length);
-      // Requests of the same turn of the event loop share a batch.
-      if (waiting.push({ request, id: ids.makeFirstId(ms), resolve, reject }) === 1) setImmediate(startWrites);
-    });
 };
 
-const takeBatch = (waiting: WaitingRequest[]): readonly WaitingRequest[] => {
-  let bytes = 0;
-  const end = waiting.findIndex(({ request }, at) => {
-    bytes += request.bytes.length;
-    return at > 0 && (at >= maxBatchRequests || bytes > maxBatchBytes);
-  });
-  return waiting.splice(0, end === -1 ? waiting.length : end);
+const findRequest = (condition: string, ...values: readonly SqlValue[]) => {
+  return { sql: `SELECT id, digest, metrics, calls FROM rollcall.logged WHERE ${condition}`, values };
 };
 
-const saveBatch = async (database: Database, file: TitledFile, batch: readonly WaitingRequest[]): Promise<void> => {
-  try {
-    const saved = await saveInTransaction(database, file, batch);
-    for (const [at, request] of saved.entries()) batch[at]?.resolve(request);
-  } catch (thrown) {
-    // Nothing was saved. Retries each request alone, so that the fault of one request does not fail all.
-    if (batch.length > 1 && thrown instanceof Failure && thrown.code === "storage") {
-      for (const waiting of batch) await saveBatch(database, file, [waiting]);
-    } else for (const { reject } of batch) reject(thrown);
-  }
-};
-
-const saveInTransaction = async (database: Database, file: TitledFile, batch: readonly WaitingRequest[]) => {
-  let isOutcomeUnknown = false;
-  const onUnknownCommit = (): void => {
-    isOutcomeUnknown = true;
-  };
-  const answers = await database.transact(batchStatements(batch), { onUnknownCommit }).catch((cause: unknown) => {
-    throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
-  });
-  const rows = answers.at(-1) ?? [];
-  return batch.map(({ id, request: { project, idempotency } }) => {
-    const inserted = rows.find((row) => Buffer.compare(row.bytes("id"), id) === 0);
-    const hasKey = (row: Row) =>
-      !row.isNull("key") && row.text("key") === idempotency?.key && row.text("project") === project;
-    const saved = inserted ?? rows.find(hasKey);
-    // The SQLSTATE of a unique violation.
-    if (saved === undefined) throw databaseFailed({ ...file, code: "23505" });
-    return toLoggedRequest(saved, inserted !== undefined);
-  });
-};
+export const findByKey = (project: string, key: string) => findRequest("project = ? AND key = ?", project, key);
 
 export type LoggedRequest = ReturnType<typeof toLoggedRequest>;
 
@@ -109,79 +88,50 @@ export const toLoggedRequest = (row: Row, isNew: boolean) => ({
   isNew,
 });
 
-const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[] => {
-  const newIds = batch.map(({ id }) => id);
-  const list = `(${newIds.map(() => "?").join(", ")})`;
-  const keys = batch.flatMap(({ request: { project, idempotency } }) =>
-    idempotency === undefined ? [] : [project, idempotency.key],
-  );
-  const orphaned = `WHERE logged IN ${list} AND logged NOT IN (SELECT id FROM rollcall.logged WHERE id IN ${list})`;
-  const select = "SELECT id, project, key, digest, metrics, calls FROM rollcall.logged";
-  const keyed = `UNION ALL ${select} WHERE (project, key) IN (VALUES ${tuples(keys.length / 2, 2)})`;
+/** The first statement waits for other transactions with the same key. */
+const insertRequest = (id: Uint8Array, request: NewRequest) => {
+  const { project, idempotency, metrics, otherKeys, otherGroupKeys, loggedAt, bytes, spans } = request;
+  const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
+  const { key = null, digest = null } = idempotency ?? {};
+  const columns = "id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls";
+  const pieces = spans.length === 0 ? [] : splitBytes(bytes, ids.pieceBytes);
+  const spanPieces = splitBytes(ids.encodeSpans(spans), ids.idsPerMs * ids.spanBytes);
   return [
-    ...insertStatements("rollcall.logged_body (logged, piece, bytes)", batch.flatMap(bodyRows)),
-    ...insertStatements(`rollcall.logged (${requestColumns})`, requestRows(batch)),
-    ...insertStatements("rollcall.logged_group (logged, position, rest)", batch.flatMap(groupRows)),
-    ...(keys.length === 0 ? [] : ["body", "group"]).map((part) => ({
-      sql: `DELETE FROM rollcall.logged_${part} ${orphaned}`,
-      values: [...newIds, ...newIds],
-    })),
-    {
-      sql: `INSERT INTO rollcall.logged_model (id, project, owner, created)
-        SELECT model, project, project, min(logged_at) / 1000 FROM rollcall.logged WHERE id IN ${list}
-        GROUP BY model, project ORDER BY model, project ON CONFLICT DO NOTHING`,
-      values: newIds,
-    },
-    { sql: `${select} WHERE id IN ${list} ${keys.length === 0 ? "" : keyed}`, values: [...newIds, ...keys] },
+    ...insertRows(`rollcall.logged (${columns})`, [
+      [id, ids.idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length],
+    ]),
+    ...insertRows("rollcall.logged_body (logged, piece, bytes)", [
+      ...pieces.map((piece, at) => [id, at, piece] as const),
+      ...spanPieces.map((piece, at) => [id, ids.firstSpanPiece + at, piece] as const),
+    ]),
+    ...insertRows(
+      "rollcall.logged_group (logged, position, rest)",
+      Array.from(otherGroupKeys, ([position, rest]) => [id, position, rest] as const),
+    ),
+    ...insertRows("rollcall.logged_model (id, project, owner, created)", [
+      [model, project, project, Math.floor(loggedAt / 1000)],
+    ]),
   ];
 };
 
-const tuples = (rows: number, columns: number): string =>
-  Array<string>(rows)
-    .fill(`(${Array<string>(columns).fill("?").join(", ")})`)
-    .join(", ");
-
-const requestColumns = "id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls";
-
-const requestRows = (batch: readonly WaitingRequest[]): readonly InsertedRow[] => {
-  // Without an order of keys, two transactions could wait for each other.
-  const keyOf = ({ request: { project, idempotency } }: WaitingRequest) => `${project}\n${idempotency?.key ?? ""}`;
-  const ordered = batch.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  return ordered.map(({ id, request }): InsertedRow => {
-    const { project, idempotency, metrics, otherKeys, loggedAt, spans } = request;
-    const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
-    const [key, digest] = [idempotency?.key ?? null, idempotency?.digest ?? null];
-    return [id, ids.idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length];
-  });
-};
-
-type InsertedRow = readonly [Uint8Array, number, Uint8Array | string, ...(readonly SqlValue[])];
-
-const bodyRows = ({ id, request: { bytes, spans } }: WaitingRequest): readonly InsertedRow[] => {
-  if (spans.length === 0) return [];
-  const body = splitBytes(bytes, ids.pieceBytes).map((piece, at): InsertedRow => [id, at, piece]);
-  const encoded = splitBytes(ids.encodeSpans(spans), ids.idsPerMs * ids.spanBytes);
-  return [...body, ...encoded.map((piece, at): InsertedRow => [id, ids.firstSpanPiece + at, piece])];
-};
-
-const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
+const splitBytes = (bytes: Uint8Array, length: number) =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
-
-const groupRows = ({ id, request }: WaitingRequest): readonly InsertedRow[] =>
-  Array.from(request.otherGroupKeys, ([position, rest]): InsertedRow => [id, position, rest]);
 
 /** The limits of a statement, whose values are in memory three times. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 
-const insertStatements = (into: string, rows: readonly InsertedRow[]): readonly Statement[] => {
+type InsertedRow = readonly [Uint8Array | string, SqlValue, Uint8Array | string, ...(readonly SqlValue[])];
+
+const insertRows = (into: string, rows: readonly InsertedRow[]) => {
   const statements: Statement[] = [];
   for (let from = 0, to = 0, bytes = 0; from < rows.length; from = to, bytes = 0) {
     while (to < rows.length && to - from < maxStatementRows && bytes < maxStatementBytes) {
       bytes += rows[to++]?.[2].length ?? 0;
     }
-    const sql = `INSERT INTO ${into} VALUES ${tuples(to - from, rows[from]?.length ?? 0)} ON CONFLICT DO NOTHING`;
-    statements.push({ sql, values: rows.slice(from, to).flat() });
+    const values = rows.slice(from, to);
+    const tuples = values.map((row) => `(${row.map(() => "?").join(", ")})`).join(", ");
+    statements.push({ sql: `INSERT INTO ${into} VALUES ${tuples} ON CONFLICT DO NOTHING`, values: values.flat() });
   }
   return statements;
 };

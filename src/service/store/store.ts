@@ -11,7 +11,7 @@ import { openRequestWriter } from "./request-writer.ts";
 export type { StoredKey } from "./queries.ts";
 export type { NewRequest } from "./request-writer.ts";
 
-const createTableStatements = (identity: string, modelIndexExpression: string): string[] => [
+const createTableStatements = (identity: string, modelIndexExpression: string) => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
   `INSERT INTO rollcall.store (id) VALUES (${identity})`,
   `CREATE TABLE rollcall.logged (
@@ -67,7 +67,7 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (
   location: StoreLocation,
-  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
+  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { maxWaitMs?: number },
 ) => {
   const path = storePath(location);
   const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
@@ -82,11 +82,11 @@ export const openStore = async (
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, { file, newestMs }),
       ...createQueries(database),
-      check: async (): Promise<void> => {
+      check: async () => {
         if (!database.isFileInPlace()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
       },
-      close: async (): Promise<void> => await database.close(),
+      close: () => database.close(),
     };
   } catch (thrown) {
     await database.close();
@@ -101,7 +101,7 @@ const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOpti
   return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs });
 };
 
-const readIdentity = async (database: db.Database): Promise<string | undefined> =>
+const readIdentity = async (database: db.Database) =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
 export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
@@ -126,4 +126,4 @@ export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));
 
-export const storePath = ({ dataDir, store }: StoreLocation): string => store?.path ?? join(dataDir, "local.db");
+export const storePath = ({ dataDir, store }: StoreLocation) => store?.path ?? join(dataDir, "local.db");

@@ -213,7 +213,7 @@ describe("rollcall serve that cannot start", () => {
     const ran = await runRollcall(["serve", "--port", port, "--data-dir", newDataDir()]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toBe(
-      `rollcall: the local service cannot listen on 127.0.0.1, port ${port}: another program uses the port\nhint: stop the program that uses this port, or choose another port with --port (0 picks a free one)\n`,
+      `rollcall: the local service cannot listen on 127.0.0.1, port ${port}: another program uses the port\nhint: choose another port with --port (0 picks a free one), or another address with --host\n`,
     );
   });
 
