@@ -221,16 +221,15 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly string[], requested: number) => {
+export const callPathMissing = (missing: MissingStep, path: string, ids: readonly string[], requested: number) => {
+  const [at, found] = ids.length > 1 ? [path, []] : [missing.at, missing.found];
   const has = ids.length === 1 ? "has" : "have";
-  const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
-  const reason = found === undefined ? "" : ` (${first}${found})`;
+  const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
-  const isNested = /[.[]/.test(at);
-  const hint = isNested
+  const hint = /[.[]/.test(at)
     ? "omit --path to see the whole call"
     : "begin --path with a field of the call, such as inputs or output";
-  return new Failure("not_found", "call-path-missing", message, didYouMean(near, hint));
+  return new Failure("not_found", "call-path-missing", message, didYouMean(missing.near, hint));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

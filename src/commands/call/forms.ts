@@ -155,14 +155,11 @@ const valueForm =
       if (found.kind === "missing") {
         ids.push(id);
         missing ??= found;
-        // If calls lack different steps, the failure names the whole path.
-        if (missing.at !== found.at)
-          missing = { ...found, at: traced.formatPath(path), near: undefined, found: undefined };
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
       } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });
     }
-    return missing && callPathMissing(missing, ids, totals().requested);
+    return missing && callPathMissing(missing, traced.formatPath(path), ids, totals().requested);
   };
 
 const lineForm =
