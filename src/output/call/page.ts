@@ -62,23 +62,25 @@ const listFacts = (call: raw.RawJson, options: CallViewOptions): readonly Line[]
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
+  const facts: Readonly<Record<string, readonly string[]>> = {
+    reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
+    duration: formatDuration(calls.findDurationMicros(call)),
+    model: [calls.findModels(call, prefix).join(", ")].filter(Boolean),
+    tokens: formatTokens(call),
+    cost: costs ? formatCosts(calls.readCosts(call, prefix)) : [],
+    size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
+    "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
+  };
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...toLines("reward", hasReward ? [roundFraction(raw.formatInline(reward))] : []),
-    ...toLines("duration", formatDuration(calls.findDurationMicros(call))),
-    ...toLines("model", [calls.findModels(call, prefix).join(", ")].filter(Boolean)),
-    ...toLines("tokens", formatTokens(call)),
-    ...(costs ? toLines("cost", formatCosts(calls.readCosts(call, prefix))) : []),
-    ...(storageSize ? toLines("size", [formatStorageSize(call, "storage_size_bytes")]) : []),
-    ...(totalStorageSize ? toLines("total size", [formatStorageSize(call, "total_storage_size_bytes")]) : []),
+    ...Object.entries(facts).flatMap(([label, texts]) =>
+      texts.map((text, at) => ({ label: at === 0 ? label : "", text })),
+    ),
     ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];
 };
 
 const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text);
-
-const toLines = (label: string, texts: readonly string[]): readonly Line[] =>
-  texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
 const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
