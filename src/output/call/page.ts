@@ -85,13 +85,7 @@ const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roun
 const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
-  if (micros < 1_000_000) return [`${micros / 1000} ms`];
-  if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
-  const seconds = Math.round(micros / 1_000_000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const twoDigits = (value: number) => String(value).padStart(2, "0");
-  const hoursAndMinutes = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${twoDigits(minutes)} min`;
-  return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
+  return [micros < 1_000_000 ? `${micros / 1000} ms` : `${micros / 1_000_000} s`];
 };
 
 const formatTokens = (call: raw.RawJson) =>
