@@ -2,10 +2,11 @@
 import * as calls from "../../calls/index.ts";
 import { addDecimals, formatDecimal, parseDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
+import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
-import { describeBinary, formatSize, formatTree, getDecodedSize } from "./tree.ts";
+import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
 /** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
 export type CallViewOptions = Readonly<
@@ -31,7 +32,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const stated = raw.withoutAbsent(raw.membersOf(others));
   yield* toTreeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
   const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
-  const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) }));
+  const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatRoundedSize(Number(raw.formatInline(value))) }));
   yield* toLineSection("Omitted (--no-content)", sizes);
 }
 
@@ -115,16 +116,10 @@ const formatCost = ({ model, parts, unit, total }: calls.Cost) => {
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts.join(" + ")}  ${model}`;
 };
 
-/** Assumes that the total size is null if the call is not a root call. */
-const formatStorageSize = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes") => {
+const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
-  if (size === undefined) {
-    const isChild = field === "total_storage_size_bytes" && raw.findValue(call, "parent_id") !== undefined;
-    return isChild ? "unknown (this is not a root call)" : "not provided by the service";
-  }
-  if (size.kind !== "number") return raw.formatInline(size);
-  const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
-  return /^\d{5,}$/.test(size.text) ? `${exactly} (${formatSize(Number(size.text))})` : exactly;
+  if (size === undefined) return "not provided by the service";
+  return size.kind === "number" ? `${groupDigits(size.text)} bytes` : raw.formatInline(size);
 };
 
 const detailLabels = {
@@ -223,5 +218,5 @@ const flattenParts = (parts: readonly calls.Part[]) =>
 const formatMedia = ({ category, url, data, name = "", format }: calls.Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
-  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(getDecodedSize(data))}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
 };
