@@ -15,7 +15,7 @@ export type CallViewOptions = Readonly<
 
 /** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
-  const { vendorPrefix: prefix, noContent } = options;
+  const prefix = options.vendorPrefix;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
@@ -28,12 +28,8 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   yield* toLineSection("Details", listFields(call, detailLabels, prefix));
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
-  const others = calls.omitMembers(call, [...calls.listFieldNames(prefix), ...(noContent ? [calls.omittedKey] : [])]);
-  const stated = raw.withoutAbsent(raw.membersOf(others));
-  yield* toTreeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
-  const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
-  const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatRoundedSize(Number(raw.formatInline(value))) }));
-  yield* toLineSection("Omitted (--no-content)", sizes);
+  const others = raw.withoutAbsent(raw.membersOf(calls.omitMembers(call, calls.listFieldNames(prefix))));
+  yield* toTreeSection("Other", others.length === 0 ? undefined : calls.toObject(others));
 }
 
 const maxExceptionLines = 120;

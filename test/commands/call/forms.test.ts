@@ -103,7 +103,7 @@ describe("rollcall call read --no-content", () => {
     const { read } = await service([found("a", call), found("a", call)]);
     const page = await read(["a", "--no-content"]);
     expect(page.stdout).toContain("status    failed");
-    expect(page.stdout).toContain("Omitted (--no-content)");
+    expect(page.stdout).toContain("│ omitted_bytes:");
     const document = await read(["a", "--no-content", "--json"]);
     for (const { stdout } of [page, document]) {
       expect(stdout).not.toMatch(/secret|Traceback|Airline Agent|python-sdk/);
