@@ -90,9 +90,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { requested, filteredOut, running } = tally;
   if (requested === 0) screen.notice("stdin contains no call id");
   const readCount = requested - tally.failed.length;
-  if (filteredOut > 0 && filteredOut === readCount)
-    screen.notice(`the filters match 0 of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
-  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
+  if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
     ...toFailures(tally, project),
     ...(formFailure === undefined ? [] : [formFailure]),
@@ -105,9 +103,6 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     }),
   });
 };
-
-const exceptionsNote =
-  ". Failed rollouts in a group's `exceptions` have no call. See them with `rollcall view <file> --where 'group.exceptions > 0'`";
 
 /** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
 async function* readCallIds(
