@@ -100,10 +100,7 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(toVisibleCall(call, typed, prefix), id, prefix));
   } finally {
-    // With `--failed` alone, all calls have one status, but different exceptions.
-    const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
-    const columns = typed.failed ? failedColumns : listColumns;
-    await printObjects(screen, { data: rows }, { member: "data", columns });
+    await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
   }
 };
 
