@@ -118,12 +118,9 @@ const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],
-  ["function_call", "object"],
 ]);
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
-  const single = findValue(message, "function_call");
-  const calls = [...itemsOf(findValue(message, "tool_calls")), ...(single?.kind === "object" ? [single] : [])];
   const otherMembers = withoutAbsent(message.members).filter(
     ({ key, value }) => key !== "content" && shownKeys.get(key) !== value.kind,
   );
@@ -131,7 +128,7 @@ const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] =>
     ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
-    ...calls.map((call) => toToolCall(call, takeAnswer)),
+    ...itemsOf(findValue(message, "tool_calls")).map((call) => toToolCall(call, takeAnswer)),
     ...(otherMembers.length === 0 ? [] : [{ kind: "other", members: otherMembers } as const]),
   ];
 };
