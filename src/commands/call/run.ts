@@ -28,7 +28,6 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  const { concurrency = defaultConcurrency } = typed;
   const typedIds = typed.callId.map((word) => word.trim());
   if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
@@ -41,18 +40,17 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const tally: ReadTally = {
     requested: 0,
     filteredOut: 0,
-    failed: [],
     failedInARow: 0,
-    hasStopped: false,
+    failed: [],
     running: [],
+    hasStopped: false,
   };
   const progress = screen.startProgress("reading calls");
   const showProgress = (detail = "") => progress.update(`reading calls: ${tally.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
-    for (;;) {
-      if (tally.hasStopped) return undefined;
+    while (!tally.hasStopped) {
       const result = await read(id);
       tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
@@ -60,18 +58,22 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
       showProgress(`, ${id} is still running`);
       await host.sleep(Math.min(leftMs, pauseMs), host.signal);
     }
+    return undefined;
   };
   const readSelected = async function* () {
     const stop = new AbortController();
+    const { summary, concurrency = defaultConcurrency } = typed;
     try {
-      const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-      const idsToRead = typed.summary ? skipRepeatedIds(ids) : ids;
-      for await (const result of Readable.from(idsToRead).map(readUntilEnded, { concurrency })) {
+      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined }, stop.signal);
+      const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
+      for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
         countResult(tally, result);
         showProgress();
-        if ("call" in result && isSelected?.(result.call) !== false) yield result;
-        else if ("call" in result) tally.filteredOut++;
+        if ("call" in result) {
+          if (isSelected?.(result.call) === false) tally.filteredOut++;
+          else yield result;
+        }
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -85,14 +87,13 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, running } = tally;
+  const { requested, filteredOut, running, failed } = tally;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const readCount = requested - tally.failed.length;
-  if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
+  if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
   const [first, ...others] = [
     ...toFailures(tally, project),
     ...(formFailure === undefined ? [] : [formFailure]),
-    ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
+    ...(typed.wait && running.length > 0 ? [callsRunning(running, requested, maxWaitMs)] : []),
   ];
   if (first === undefined) return;
   throw first.withDetails({
@@ -175,18 +176,16 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-/** Returns one failure per code, or only the first failure if all calls failed with the same message. */
-const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
-  const cause = failed[0]?.failure;
-  const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
-  if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")
-    return [cause];
+/** Returns one failure per code. */
+const toFailures = ({ failed, requested, hasStopped }: ReadTally, project: string) => {
+  const [only] = failed;
+  if (only !== undefined && requested === 1 && only.failure.code !== "not_found") return [only.failure];
   return readFailureCodes.flatMap((code) => {
-    const ofCode = failed.filter((one) => one.failure.code === code);
+    const ofCode = failed.filter(({ failure }) => failure.code === code);
     const [first] = ofCode;
     if (first === undefined) return [];
     const ids = [...new Set(ofCode.map(({ id }) => id))];
-    const http = ofCode.find((one) => one.failure.details.http !== undefined)?.failure.details.http;
+    const http = ofCode.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
     return [callsUnreadable(code, { ids, cause: first.failure, http, requested, hasStopped })];
   });
