@@ -40,42 +40,31 @@ export const createCallFilter = (
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
-  checkFormOptions(context, typed);
-  const { as, reward, rewardFrom } = typed;
+  const { as, list, summary, path, reward, rewardFrom } = typed;
   if ((reward ?? rewardFrom) !== undefined && as !== "trajectory")
     throw requiredOptionMissing(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
-  if (typed.list) return listForm;
-  if (typed.summary) return summaryForm;
-  if (typed.path !== undefined) return valueForm(traced.parsePath(typed.path, "--path"));
+  if (list || (as ?? path) !== undefined) checkForm(context, typed);
+  if (list) return listForm;
+  if (summary) return summaryForm;
+  if (path !== undefined) return valueForm(traced.parsePath(path, "--path"));
   if (as === "messages") return lineForm(as, traced.toMessages);
   if (as !== "trajectory") return pageForm;
   const source = selectReward(reward, rewardFrom);
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
-const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions) => {
-  const { as, list, path, summary, noContent } = typed;
-  const [first, second] = [
-    ...(summary ? ["--summary"] : []),
-    ...(list ? ["--list"] : []),
-    ...(path === undefined ? [] : ["--path"]),
-    ...(as === undefined ? [] : [`--as ${as}`]),
-  ];
-  if (first === undefined) return;
-  if (second !== undefined) throw contradiction(first, second, "choose one of them");
-  if (summary) return;
+const checkForm = ({ screen: { fields, format } }: Context, { as, list, noContent }: CallReadOptions) => {
+  const form = list ? "--list" : as === undefined ? "--path" : `--as ${as}`;
   const printsLines = !list && as !== "markdown";
-  const why = list ? "--list prints a table" : `${first} has its own format`;
-  const hint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
-  if (printsLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
-  if (printsLines && fields !== undefined) throw contradiction(first, "--fields", why);
-  const refusedFormats = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why, list ? hint : undefined);
+  if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
+  const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  const why = `${form} has its own format`;
+  if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
+  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why);
 };
 
-const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {
-  if (reward === undefined) return { path: traced.parsePath(path ?? "attributes.reward", "--reward-from") };
-  if (path !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
+const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
+  if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
   if (!isNumber) throw wrongValue("--reward", reward, "a number such as 1 or -0.5");
