@@ -232,41 +232,36 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
   return `{${parts.join(",")}}`;
 };
 
-/** `maxTextLength` is in UTF-16 units. `maxEntries` is for an array or object. */
-type Bounds = Readonly<Record<"maxTextLength" | "maxEntries" | "maxLevels", number>>;
+/** `textLength` is in UTF-16 units. `entries` is for an array or object. */
+type Bounds = Readonly<Record<"textLength" | "entries" | "levels", number>>;
 
 const boundsFromWidest: readonly Bounds[] = [
-  { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },
-  { maxTextLength: 500, maxEntries: 50, maxLevels: 8 },
-  { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
+  { textLength: Number.POSITIVE_INFINITY, entries: 200, levels: 12 },
+  { textLength: 500, entries: 50, levels: 8 },
+  { textLength: 100, entries: 10, levels: 2 },
 ];
 
 const formatFitting = (value: RawJson, maxTextLength: number) => {
   let text = "";
   for (const bounds of boundsFromWidest) {
-    text = formatBounded(value, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
+    text = formatBounded(value, { ...bounds, textLength: Math.min(maxTextLength, bounds.textLength) });
     if (text.length <= maxPageLength) break;
   }
   return text;
 };
 
-const formatBounded = (value: RawJson, bounds: Bounds): string => {
-  const { kind, json } = value;
-  const { maxTextLength, maxEntries, maxLevels } = bounds;
-  if (kind === "text") return json.length <= maxTextLength ? json : formatText(value.text, maxTextLength);
-  if (kind !== "list" && kind !== "object")
-    return json.length <= maxTextLength ? json : formatOmission(`${json.length} digits`);
-  if (maxLevels === 0) return formatOmission(`${json.length} characters`);
-  const inner = { ...bounds, maxLevels: maxLevels - 1 };
-  const parts = [
-    ...value.items.slice(0, maxEntries).map((item) => formatBounded(item, inner)),
-    ...value.members
-      .slice(0, maxEntries)
-      .map((member) => `${formatText(member.key, maxTextLength)}:${formatBounded(member.value, inner)}`),
-  ];
-  const left = value.items.length + value.members.length - parts.length;
+const formatBounded = ({ kind, json, text, items, members }: RawJson, bounds: Bounds): string => {
+  const { textLength, entries, levels } = bounds;
   const isList = kind === "list";
-  if (left > 0) parts.push(isList ? formatOmission(`${left} entries`) : `"…":${formatOmission(`${left} keys`)}`);
+  if (!isList && kind !== "object") return json.length <= textLength ? json : formatText(text, textLength);
+  if (levels === 0) return formatOmission(`${json.length} characters`);
+  const format = (value: RawJson) => formatBounded(value, { ...bounds, levels: levels - 1 });
+  const parts = [
+    ...items.slice(0, entries).map(format),
+    ...members.slice(0, entries).map(({ key, value }) => `${formatText(key, textLength)}:${format(value)}`),
+  ];
+  const left = items.length + members.length - parts.length;
+  if (left > 0) parts.push(`${isList ? "" : '"…":'}${formatOmission(`${left} entries`)}`);
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
