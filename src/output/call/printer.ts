@@ -1,6 +1,6 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
-import { findValue, type RawJson } from "../../json/raw-json.ts";
+import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
 import { printPages } from "../page.ts";
@@ -42,7 +42,7 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   const { hasSeveral, canBeEmpty } = options.finalFacts();
   if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
   if (lastReply === undefined && !canBeEmpty) return;
-  await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
+  await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
 };
 
 async function* omitContents(replies: Replies, prefix: string) {
@@ -164,15 +164,19 @@ const summaryColumns = [
   createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
-/** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
+/** Formats `{"summary":{…},"groups":[{"op","model",…}]}`. Sums are bigint or text, so they stay exact. */
 const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
-  const members = (values: object) =>
-    Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
-  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup) => {
-    const costJson = costs ? `,"cost":{${members(cost)}}` : "";
-    return `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${costJson}`;
-  };
   const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
-  const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
-  return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
+  const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
+  const rows = groups.map((group) => toJson({ op: name(group.op), model: name(group.model), ...toCounts(group) }));
+  return composeMembers([
+    ["summary", toJson({ ...toCounts(all), missing })],
+    ["groups", composeArray(rows)],
+  ]);
 };
+
+/** A text is JSON. */
+const toJson = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))
+    : String(value ?? null);
