@@ -44,8 +44,10 @@ export const isRunning = (call: RawJson) =>
 /** True even if `omitContent` removed the value. An empty text is not a value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
-  return value !== undefined && value.json !== '""';
+  return value !== undefined && !isEmpty(value);
 };
+
+const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
 /** Returns undefined if the start or end is unknown, and a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
@@ -77,14 +79,11 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
 };
 
 const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
-  const spelled = {
-    prompt: digitsAt(value, "prompt_tokens") ?? digitsAt(value, "input_tokens"),
-    completion: digitsAt(value, "completion_tokens") ?? digitsAt(value, "output_tokens"),
-    total: digitsAt(value, "total_tokens"),
-  };
-  if (tokenKinds.every((kind) => spelled[kind] === undefined)) return [];
-  const [prompt, completion, total] = tokenKinds.map((kind) => parseTokens(spelled[kind]));
-  return [{ model, prompt, completion, total }];
+  const read = (...keys: readonly string[]) => parseTokens(keys.map((key) => digitsAt(value, key)).find(Boolean));
+  const prompt = read("prompt_tokens", "input_tokens");
+  const completion = read("completion_tokens", "output_tokens");
+  const total = read("total_tokens");
+  return (prompt ?? completion ?? total) === undefined ? [] : [{ model, prompt, completion, total }];
 };
 
 const parseTokens = (text = "") => {
@@ -110,8 +109,7 @@ const costSuffix = "_tokens_total_cost";
 
 const readAmounts = (value: RawJson) => {
   const amounts = new Map<string, string>();
-  const firstKeys = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
-  for (const key of [...firstKeys, ...value.members.map((member) => member.key)]) {
+  for (const { key } of value.members) {
     const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
     if (amount !== undefined) amounts.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
   }
@@ -150,46 +148,43 @@ export const omittedKey = "omitted_bytes";
 /** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
-  const omitted: [key: string, size: number][] = [];
-  const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
+  const omitted = new Map<string, number>();
+  const known = new Set(listFieldNames(prefix));
   for (const { key, value } of call.members) {
-    const json = isShortText(key) ? toAllowedJson(key, value, known) : undefined;
+    const isName = known.has(key) && key !== "summary";
+    const isContent = contentFields.has(key) && !isEmpty(value);
+    const json = isContent || !isShortText(key) ? undefined : omitTexts(key, value, isName);
     if (json !== undefined) kept.push([key, json]);
     const omittedBytes = Buffer.byteLength(value.json) - Buffer.byteLength(json ?? "");
-    if (omittedBytes > 0) omitted.push([isShortText(key) ? key : "other", omittedBytes]);
+    if (omittedBytes > 0) omitted.set(isShortText(key) ? key : "other", omittedBytes);
   }
-  if (omitted.length > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
+  if (omitted.size > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
   return parseRawJson(composeMembers(kept));
-};
-
-const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>) => {
-  if (isAbsent(value)) return "null";
-  if (value.json === '""') return value.json;
-  if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
-  const isShort = value.kind === "text" ? isShortText(value.text) : value.kind !== "object" && value.kind !== "list";
-  return isShort ? value.json : undefined;
 };
 
 /** Deeper values in `summary` and unknown fields are omitted. */
 const maxLevels = 16;
 
-const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
-  if (value.kind === "text") return isFact(key, value.json.slice(1, -1)) ? value.json : undefined;
-  if (value.kind !== "object" && value.kind !== "list") return value.json;
+/** Keeps facts, and a short text if `isName`. */
+const omitTexts = (key: string, value: RawJson, isName = false, levels = maxLevels): string | undefined => {
+  const { kind, json } = value;
+  if (kind === "text")
+    return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;
+  if (kind !== "object" && kind !== "list") return json;
   if (levels === 0) return undefined;
-  if (value.kind === "list") {
-    const items = value.items.map((item) => omitTexts("", item, levels - 1));
+  if (kind === "list") {
+    const items = value.items.map((item) => omitTexts("", item, false, levels - 1));
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
   const kept = value.members.map(({ key: name, value: member }) => {
-    return [name, isShortText(name) ? omitTexts(name, member, levels - 1) : undefined] as const;
+    return [name, isShortText(name) ? omitTexts(name, member, false, levels - 1) : undefined] as const;
   });
-  return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
+  return kept.length > 0 && kept.every(([, member]) => member === undefined) ? undefined : composeMembers(kept);
 };
 
-const isFact = (key: string, text: string) =>
-  /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
-  (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
-  (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
+const isFact = (key: string, json: string) =>
+  /^"[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?"$/.test(json) ||
+  (key === "status" && /^"[a-z_]{1,32}"$/i.test(json)) ||
+  (key.endsWith("_unit") && /^"[A-Z]{3}"$/.test(json));
 
 const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
