@@ -1,12 +1,10 @@
 /** Runs `rollcall view`: serves or writes a page of groups. */
-import { getRuleSubject } from "../../check/index.ts";
 import { effectiveSettings, getLocalService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { Problem } from "../../failure.ts";
 import { contradiction, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
-import { combineModes, createChangeDetector, filesOf, openSpool } from "../../input/index.ts";
+import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
@@ -32,7 +30,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const input = await readInput();
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);
-  const { groups, trajectories, problems, failure } = checkResult(dataset);
+  const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
   const page = await pages.exportPage(input, { at: host.now(), safe: screen.safe.json, signal: host.signal });
@@ -51,13 +49,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
     } satisfies ViewDocument);
   }
   const { written, read } = page.groups;
-  const size = `${(bytes / 1e6).toFixed(1)} MB`;
-  const invalid = groups.rejected === 0 ? "" : `; ${pluralize(groups.rejected, "group is", "groups are")} invalid`;
-  const readFiles = new Set(dataset.sources.flatMap(filesOf));
-  const isUnread = ({ rule, file: input, line }: Problem) =>
-    getRuleSubject(rule) === "input" && input !== undefined && line === undefined && !readFiles.has(input);
-  const unread = problems.some(isUnread) ? "; not all inputs are in the page" : "";
-  screen.notice(`wrote ${written} of ${pluralize(read, "group")} to ${file} (${size})${invalid}${unread}`);
+  screen.notice(`wrote ${written} of ${pluralize(read, "group")} to ${file} (${(bytes / 1e6).toFixed(1)} MB)`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
   if (written < read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
