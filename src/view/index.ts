@@ -48,8 +48,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token. */
     firstRequest: waitForAbort(opened.signal),
-    showProgress: (done: number, of: number): void => {
-      progress = { phase: "reading", done, of };
+    showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
+      progress = { phase: "reading", done: bytes, of };
     },
     /** Reads a changed input again when the page is reloaded. @throws errors of `read` and of the session */
     async showInput(read: ReadInput): Promise<void> {

@@ -26,7 +26,7 @@ export const view = async (context: Context, typed: ViewOptions) => {
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
-  const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
+  const readInput = await openInput(context, typed, ({ bytes, of = 0 }) => update(formatPercent("reading", bytes, of)));
   const input = await readInput();
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);
@@ -65,9 +65,9 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { url } = viewer;
   // Aborted when the first progress shows that the input is readable.
   const inputReadable = new AbortController();
-  const showProgress: OnRead = (bytes, of) => {
+  const showProgress: OnRead = (progress) => {
     inputReadable.abort();
-    viewer.showProgress(bytes, of);
+    viewer.showProgress(progress);
   };
   // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
@@ -102,7 +102,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   return browser;
 };
 
-type OnRead = (bytes: number, of: number) => void;
+type OnRead = pages.Viewer["showProgress"];
 
 const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { file: files } = typed;
@@ -118,8 +118,8 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
       typed,
       split: settings.get("split"),
       continuesAfterErrors: true,
-      onProgress: ({ bytes, of }) => onRead(bytes, of),
-      onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
+      onProgress: onRead,
+      onFetched: onRead,
     });
     printInputNotes(context, dataset, typed);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
@@ -168,7 +168,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
       splitNeeded: false,
       groupBy: undefined,
       signal: host.signal,
-      onProgress: ({ bytes: done, of }) => onRead(done, of),
+      onProgress: onRead,
     });
     return {
       dataset: { ...read, close: async () => await bytes.close() },
