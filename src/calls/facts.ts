@@ -17,7 +17,7 @@ export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
-/** `parts` are amounts as written in the call. `total` is undefined if a part is negative or not a number. */
+/** `total` is undefined if an amount is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
@@ -98,29 +98,15 @@ export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefi
 /** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
 export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
-    const parts = readAmounts(value);
-    if (parts.length === 0) return [];
+    const keys = new Set(value.members.map((member) => member.key).filter((key) => key.endsWith("_tokens_total_cost")));
+    const texts = [...keys].flatMap((key) => digitsAt(value, key) ?? textAt(value, key) ?? []);
+    if (texts.length === 0) return [];
+    const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
+    const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
     const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
-    return [{ model, parts, unit, total: addAmounts(parts) }];
+    return [{ model, unit, total }];
   });
-
-const costSuffix = "_tokens_total_cost";
-
-const readAmounts = (value: RawJson) => {
-  const amounts = new Map<string, string>();
-  for (const { key } of value.members) {
-    const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
-    if (amount !== undefined) amounts.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
-  }
-  return Array.from(amounts, ([what, amount]) => ({ what, amount }));
-};
-
-const addAmounts = (parts: ReturnType<typeof readAmounts>) => {
-  const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
-  const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
-  return isValid ? amounts.reduce(addDecimals, zero) : undefined;
-};
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 

@@ -1,6 +1,6 @@
 /** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatDecimal, parseDecimal, roundForDisplay, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
@@ -102,14 +102,10 @@ const formatCosts = (costs: readonly calls.Cost[]) => {
   ];
 };
 
-const formatCost = ({ model, parts, unit, total }: calls.Cost) => {
-  const money = (amount: string) => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  const partTexts = parts.map(({ what, amount }) => {
-    const decimal = parseDecimal(amount);
-    // Formatting removes an exponent. An amount that is not a number keeps its spelling.
-    return `${money(decimal === undefined ? amount : formatDecimal(decimal))} ${what}`;
-  });
-  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts.join(" + ")}  ${model}`;
+const formatCost = ({ model, unit, total }: calls.Cost) => {
+  if (total === undefined) return `unknown  ${model}`;
+  const amount = formatDecimal(total);
+  return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
 };
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
