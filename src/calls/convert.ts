@@ -15,7 +15,7 @@ import { findOperation } from "./facts.ts";
 import { type CallPath, findPath } from "./path.ts";
 
 export type ConversionObstacle =
-  | ("running" | "deleted" | "failed" | "no-messages" | "no-answer" | "odd-answer" | "several-choices")
+  | ("deleted" | "no-messages" | "no-answer" | "odd-answer" | "several-choices")
   | ("odd-tools" | "no-reward" | "odd-reward");
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
@@ -102,9 +102,8 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
     const answer = readAnswer(call, output);
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }
-  const exception = findValue(call, "exception");
-  if (exception !== undefined && exception.json !== '""') return "failed";
-  if (findValue(call, "ended_at") === undefined) return "running";
+  const hasFailed = !['""', undefined].includes(findValue(call, "exception")?.json);
+  if (hasFailed || findValue(call, "ended_at") === undefined) return "no-answer";
   if (!hasMessages) return "no-messages";
   // Without an output, the inputs may be a complete rollout, which can end with a tool's message.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";

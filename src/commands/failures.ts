@@ -190,9 +190,7 @@ export const catalogsDiffer = (changes: number) =>
   });
 
 const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
-  running: "it is still running",
   deleted: "it was deleted",
-  failed: "it failed and has no output",
   "no-messages": "its inputs have no messages",
   "no-answer": "it has no output",
   "odd-answer": "its output is not a message",

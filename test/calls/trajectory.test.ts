@@ -111,9 +111,9 @@ describe("a call as a trajectory", () => {
   });
 
   it.each([
-    ["running", { ...done, ended_at: null, output: null }],
+    ["no-answer", { ...done, ended_at: null, output: null }],
     ["deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],
-    ["failed", { ...done, output: null, exception: "boom" }],
+    ["no-answer", { ...done, output: null, exception: "boom" }],
     ["no-messages", { ...done, inputs: { prompt: "x" } }],
     ["no-messages", { ...done, inputs: { messages: [] } }],
     ["no-messages", { ...done, inputs: { messages: [7] } }],
