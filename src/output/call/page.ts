@@ -40,15 +40,9 @@ const toTreeSection = (title: string, value: raw.RawJson | undefined, options: S
 const toLineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
-export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
-  const found = fields.map((label) => {
-    const values = findValues(call, label) ?? [];
-    const tree = values.length === 1 && /object|list/.test(values[0]?.kind ?? "") ? values[0] : undefined;
-    return { label, tree, text: formatValues(values) };
-  });
-  const lines = found.filter(({ tree }) => tree === undefined);
-  return [{ lines }, ...found.flatMap(({ label, tree }) => toTreeSection(label, tree))];
-};
+export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => [
+  { lines: fields.map((label) => ({ label, text: formatValues(findValues(call, label) ?? []) })) },
+];
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
