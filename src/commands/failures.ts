@@ -224,9 +224,7 @@ export const callPathMissing = (missing: MissingStep, path: string, ids: readonl
   const has = ids.length === 1 ? "has" : "have";
   const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
-  const hint = /[.[]/.test(at)
-    ? "omit --path to see the whole call"
-    : "begin --path with a field of the call, such as inputs or output";
+  const hint = "omit --path to see the whole call";
   return new Failure("not_found", "call-path-missing", message, didYouMean(missing.near, hint));
 };
 

@@ -24,7 +24,6 @@ export interface Tool {
   run(sent: ToolArguments, signal: AbortSignal): Promise<Readonly<{ texts: readonly string[]; isError: boolean }>>;
 }
 
-const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
 /** @throws Failure `invalid-arguments` */
@@ -64,8 +63,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
       const names = tools.map(({ name }) => name).join(", ");
-      const message = `unknown tool "${params.name.slice(0, maxQuotedLength)}": expected ${names}`;
-      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, message);
+      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
     }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
