@@ -85,9 +85,8 @@ const isWithin = (value: number | null, [from, to, below]: Range): boolean =>
 /** Finds neighbors among the selected groups, or in the input if the group is not selected. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
   const at = selected.findIndex((facts) => facts.group === group);
-  const before = at < 0 ? group - 1 : (selected[at - 1]?.group ?? -1);
-  const after = at < 0 ? group + 1 : (selected[at + 1]?.group ?? count);
-  return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
+  if (at < 0) return { at: null, before: group > 0 ? group - 1 : null, after: group + 1 < count ? group + 1 : null };
+  return { at, before: selected[at - 1]?.group ?? null, after: selected[at + 1]?.group ?? null };
 };
 
 /** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
@@ -103,12 +102,11 @@ const maxContext = { before: 16, after: 120 };
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
-    const positions = spellings.map((spelled) => ({ at: json.indexOf(spelled), length: spelled.length }));
-    const [first] = positions.filter(({ at }) => at >= 0).sort((a, b) => a.at - b.at);
-    if (first === undefined) continue;
-    const { at, length } = first;
+    const spelled = spellings.find((spelling) => json.includes(spelling));
+    if (spelled === undefined) continue;
+    const at = json.indexOf(spelled);
     const [before = ""] = /(?:\\.|[^"\\])*$/s.exec(json.slice(Math.max(0, at - maxContext.before), at)) ?? [];
-    const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + length, at + length + maxContext.after)) ?? [];
+    const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + spelled.length).slice(0, maxContext.after)) ?? [];
     const cut = json[at - before.length - 1] === '"' ? "" : "…";
     return { trajectory, before: `${cut}${decodeEscapes(before)}`, text, after: decodeEscapes(after) };
   }

@@ -69,12 +69,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-interface MeasuredFacts extends GroupFacts {
-  rules: readonly string[];
-  rewards: readonly number[];
-  mean: number | null;
-  spread: number | null;
-}
+type MeasuredFacts = { -readonly [Name in keyof GroupFacts]: GroupFacts[Name] };
 
 /** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];

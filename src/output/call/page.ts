@@ -25,20 +25,19 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   }
   if (inputs.items !== undefined) yield* toTreeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* toTreeSection("Other output", output.rest);
-  yield* toLineSection("Details", listFields(call, detailLabels, prefix));
+  const details = listFields(call, detailLabels, prefix);
+  if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
-  const others = raw.withoutAbsent(raw.membersOf(calls.omitMembers(call, calls.listFieldNames(prefix))));
-  yield* toTreeSection("Other", others.length === 0 ? undefined : calls.toObject(others));
+  const known = calls.listFieldNames(prefix);
+  const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
+  if (others.length > 0) yield* toTreeSection("Other", calls.toObject(others));
 }
 
 const maxExceptionLines = 120;
 
-const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}): readonly Section[] =>
+const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
-
-const toLineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
-  lines.length === 0 ? [] : [{ title, lines }];
 
 export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => [
   { lines: fields.map((label) => ({ label, text: formatValues(findValues(call, label) ?? []) })) },
@@ -85,14 +84,14 @@ const formatTokens = (call: raw.RawJson) =>
   });
 
 const formatCosts = (costs: readonly calls.Cost[]) => {
-  if (costs.length === 0) return ["not provided by the service"];
+  if (costs.length === 0) return [notProvided];
+  const lines = costs.map(formatCost);
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
-  const hasTotal = costs.length > 1 && dollars.length === costs.length;
-  return [
-    ...costs.map(formatCost),
-    ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : []),
-  ];
+  if (costs.length === 1 || dollars.length < costs.length) return lines;
+  return [...lines, `$${formatDecimal(dollars.reduce(addDecimals, zero))} total`];
 };
+
+const notProvided = "not provided by the service";
 
 const formatCost = ({ model, unit, total }: calls.Cost) => {
   if (total === undefined) return `unknown  ${model}`;
@@ -102,7 +101,7 @@ const formatCost = ({ model, unit, total }: calls.Cost) => {
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
-  if (size === undefined) return "not provided by the service";
+  if (size === undefined) return notProvided;
   return size.kind === "number" ? `${groupDigits(size.text)} bytes` : raw.formatInline(size);
 };
 
@@ -130,12 +129,12 @@ const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>,
     });
   });
 
-const findSummary = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
+const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
   const summary = raw.findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
-  const withoutCosts = (value: raw.RawJson) => calls.toObject(value.members.filter(({ key }) => key !== "costs"));
-  const members = withoutCosts(summary).members.map(({ key, value }) => {
-    return { key, value: value.kind === "object" ? withoutCosts(value) : value };
+  const withoutCosts = ({ members }: raw.RawJson) => members.filter(({ key }) => key !== "costs");
+  const members = withoutCosts(summary).map(({ key, value }) => {
+    return { key, value: value.kind === "object" ? calls.toObject(withoutCosts(value)) : value };
   });
   return calls.toObject(members);
 };
