@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
+import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
@@ -15,8 +15,9 @@ export type ReadCall = CallReply & { readonly id: string };
 /** The calls that the filter selects, in the order of the given ids. Iterating reads the calls. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  /** Numbers of calls so far; `filteredOut` is undefined without a filter. */
-  readonly totals: () => Readonly<Record<"requested" | "missing", number> & { filteredOut: number | undefined }>;
+  /** Facts about the calls so far. */
+  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> &
+    Readonly<Record<"requested" | "missing" | "filteredOut", number>>;
   readonly vendorPrefix: string;
 }
 
@@ -71,23 +72,14 @@ const selectReward = (reward: string | undefined, path = "attributes.reward"): t
   return { text };
 };
 
-const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
-  const isMarkdown = typed.as === "markdown";
-  const finalFacts = () => {
-    const { requested, filteredOut } = totals();
-    const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
-    return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
-  };
-  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
+const pageForm: Form = async ({ screen }, typed, { calls, totals: finalFacts, vendorPrefix }) => {
+  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown: typed.as === "markdown", finalFacts });
 };
 
-const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string) =>
-  noContent ? traced.omitContent(call, prefix) : call;
-
-const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
+const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
-    for await (const { id, call } of calls) rows.push(toListedCall(toVisibleCall(call, typed, prefix), id, prefix));
+    for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
     await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
   }
@@ -119,14 +111,13 @@ const listColumns = {
   exception: 1,
 } satisfies KeyColumns<ListedCall>;
 
-const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
-  const { costs } = typed;
+const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
   const summarizer = traced.openSummary(vendorPrefix);
-  for await (const { call } of calls) summarizer.add(toVisibleCall(call, typed, vendorPrefix));
+  for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
-  const { requested, missing, filteredOut = 0 } = totals();
-  if (count + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
+  const { missing, canBeEmpty } = totals();
+  if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
     screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
 };

@@ -1,7 +1,7 @@
 /** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { isRunning, parseCallIds } from "../../calls/index.ts";
+import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
@@ -28,8 +28,8 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  const typedIds = typed.callId.map((word) => word.trim());
-  if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
+  const typedIds = typed.callId;
+  if (typedIds.includes("")) throw wrongValue("<call-id>", "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
@@ -46,7 +46,6 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     hasStopped: false,
   };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (detail = "") => progress.update(`reading calls: ${tally.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
@@ -55,24 +54,23 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
       tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
-      showProgress(`, ${id} is still running`);
       await host.sleep(Math.min(leftMs, pauseMs), host.signal);
     }
     return undefined;
   };
   const readSelected = async function* () {
     const stop = new AbortController();
-    const { summary, concurrency = defaultConcurrency } = typed;
+    const { summary, noContent, concurrency = defaultConcurrency } = typed;
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined }, stop.signal);
       const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
       for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
         countResult(tally, result);
-        showProgress();
+        progress.update(`reading calls: ${tally.requested} done`);
         if ("call" in result) {
           if (isSelected?.(result.call) === false) tally.filteredOut++;
-          else yield result;
+          else yield noContent ? omitFromReply(result, vendorPrefix) : result;
         }
         if (screen.isReaderGone) return;
       }
@@ -82,8 +80,10 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     }
   };
   const totals = () => {
-    const missing = tally.failed.filter(({ failure }) => failure.code === "not_found").length;
-    return { requested: tally.requested, missing, filteredOut: isSelected && tally.filteredOut };
+    const { requested, filteredOut, failed } = tally;
+    const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
+    const hasSeveral = requested > 1 || isSelected !== undefined;
+    return { requested, missing, filteredOut, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
@@ -101,6 +101,11 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
       return { rule: code, severity: "error", message, advice: details.hint };
     }),
   });
+};
+
+const omitFromReply = (read: ReadCall, prefix: string): ReadCall => {
+  const call = omitContent(read.call, prefix);
+  return { ...read, call, reply: Buffer.from(`{"call":${call.json}}`) };
 };
 
 /** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */

@@ -10,7 +10,7 @@ import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
 /** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
 export type CallViewOptions = Readonly<
-  Record<"costs" | "storageSize" | "totalStorageSize" | "full" | "noContent", boolean> & { vendorPrefix: string }
+  Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
 >;
 
 /** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */

@@ -1,5 +1,5 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
-import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
+import { type CallGroup, type CallSummary, callFields } from "../../calls/index.ts";
 import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
@@ -12,15 +12,14 @@ import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 export type CallReply = Readonly<{ call: RawJson; reply: Uint8Array }>;
 type Replies = AsyncIterable<CallReply>;
 
-interface CallPrinting extends CallViewOptions {
+export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
   /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, prints even an empty list. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
-  const shown = options.noContent ? omitContents(replies, options.vendorPrefix) : replies;
-  const pages = toPages(screen, shown, options);
+  const pages = toPages(screen, replies, options);
   if (options.isMarkdown) {
     return await screen.print(formatPagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
@@ -30,12 +29,12 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
   };
   if (screen.format === "jsonl" && !screen.canPage) {
-    for await (const { call, reply } of shown) await print([call], "call", reply);
+    for await (const { call, reply } of replies) await print([call], "call", reply);
     return;
   }
   const calls: RawJson[] = [];
   let lastReply: Uint8Array | undefined;
-  for await (const { call, reply } of shown) {
+  for await (const { call, reply } of replies) {
     calls.push(call);
     lastReply = reply;
   }
@@ -44,13 +43,6 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   if (lastReply === undefined && !canBeEmpty) return;
   await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
 };
-
-async function* omitContents(replies: Replies, prefix: string) {
-  for await (const { call: whole } of replies) {
-    const call = omitContent(whole, prefix);
-    yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
-  }
-}
 
 async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
   for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
