@@ -6,8 +6,8 @@ import {
   findValue,
   isAbsent,
   itemsOf,
-  membersOf,
   type RawJson,
+  sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
 import { composeMessage, findMessage, readInputs, readOutput } from "./conversation.ts";
@@ -41,7 +41,7 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   const reward = "text" in from ? from.text : value?.json;
   if (reward === undefined) return { why: "no-reward" };
   if (value !== undefined && value.kind !== "number") return { why: "odd-reward" };
-  const isLogged = findOperation(call) === loggedOperation;
+  const isLogged = findOperation(call) === "rollcall.log";
   return toLine(
     composeMembers([
       ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
@@ -51,7 +51,6 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   );
 };
 
-const loggedOperation = "rollcall.log";
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
 const tracedFields = (call: RawJson, reward: string): Fields => {
@@ -68,9 +67,8 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
 
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
-  // The last of equal keys counts.
-  const otherFields = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
-  const usages = new Map(membersOf(findValue(call, "summary", "usage")).map(({ key, value }) => [key, value.json]));
+  const otherFields = sliceMembers(findValue(attributes, "other")?.json ?? "{}");
+  const usages = sliceMembers(findValue(call, "summary", "usage")?.json ?? "{}");
   return [
     ["additional_histories", findMember(findValue(call, "inputs"), "additional_histories")?.json],
     ["reward", reward],
