@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../json/walk.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line begins with an id or a JSON text, or is an object with an id. @throws `call-ids-missing`, `invalid-call-id` */
+/** A line begins with an id, or is an object with an id. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

@@ -102,7 +102,8 @@ const maxContext = { before: 16, after: 120 };
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
-    const spelled = spellings.find((spelling) => json.includes(spelling));
+    // A later spelling can contain an earlier one.
+    const spelled = spellings.findLast((spelling) => json.includes(spelling));
     if (spelled === undefined) continue;
     const at = json.indexOf(spelled);
     const [before = ""] = /(?:\\.|[^"\\])*$/s.exec(json.slice(Math.max(0, at - maxContext.before), at)) ?? [];

@@ -5,7 +5,7 @@ import * as raw from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
-import { findValues, formatValues } from "../wire.ts";
+import { findValues } from "../wire.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
 /** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
@@ -39,9 +39,13 @@ const maxExceptionLines = 120;
 const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
 
-export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => [
-  { lines: fields.map((label) => ({ label, text: formatValues(findValues(call, label) ?? []) })) },
-];
+export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
+  const lines = fields.map((label) => {
+    const values = (findValues(call, label) ?? []).filter((value) => !raw.isAbsent(value));
+    return { label, text: values.map(raw.formatInline).join(";") };
+  });
+  return [{ lines }];
+};
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
