@@ -4,7 +4,6 @@ import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { wrongValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
-import { checkResult } from "../send/index.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import conversationStyle from "./page/conversation.css?raw";
@@ -45,7 +44,6 @@ type ExportOptions = Readonly<{ at: number; safe: (json: string) => string; sign
 
 /** `at` is the time of the export, in milliseconds since 1970. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
-  const { dataset } = input;
   const { store, measure } = openSession(input);
   await measure(signal);
   const formatBlock = (id: string, value: PageData | GroupData) =>
@@ -57,7 +55,7 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
   for (const facts of store.groups) {
     signal.throwIfAborted();
     const { group } = facts;
-    const size = dataset.groups.bytesOf(group);
+    const size = input.dataset.groups.bytesOf(group);
     if (rows.length === exportLimits.groups || bytes + size > exportLimits.bytes) continue;
     bytes += size;
     rows.push(await store.readRow(facts));
@@ -65,7 +63,6 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
     blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
   }
   const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
-  const { groups, trajectories } = checkResult(dataset);
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
   const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
@@ -75,8 +72,8 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
 <style>${pageStyle}</style>`;
   return {
     pieces: formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`]),
-    groups: { read: groups.read, written: rows.length },
-    trajectories: { read: trajectories.read, written: rows.reduce((sum, { size }) => sum + size, 0) },
+    groups: rows.length,
+    trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };
 };
 

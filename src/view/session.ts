@@ -24,12 +24,14 @@ export const openSession = (input: ViewInput) => {
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let measured = 0;
-  let isMeasured = false;
   const store: GroupStore<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
-    state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
+    state: () => ({
+      progress: { phase: measured === count ? "read" : "measuring", done: measured, of: count },
+      summary,
+    }),
     charts: () => computeCharts(groups, summary.reward.scale),
     search: searches.search,
     readRow: async (facts) => ({
@@ -60,7 +62,6 @@ export const openSession = (input: ViewInput) => {
         ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
       }
       measured = count;
-      isMeasured = true;
     },
     async close(): Promise<void> {
       searches.end();

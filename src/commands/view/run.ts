@@ -43,15 +43,15 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
       status: "written",
       file,
       bytes,
-      groups: { ...page.groups, rejected: groups.rejected },
-      trajectories: { ...page.trajectories, rejected: trajectories.rejected },
+      groups: { read: groups.read, written: page.groups, rejected: groups.rejected },
+      trajectories: { read: trajectories.read, written: page.trajectories, rejected: trajectories.rejected },
       not_chosen: dataset.filteredOut,
     } satisfies ViewDocument);
   }
-  const { written, read } = page.groups;
-  screen.notice(`wrote ${written} of ${pluralize(read, "group")} to ${file} (${(bytes / 1e6).toFixed(1)} MB)`);
+  const size = `${(bytes / 1e6).toFixed(1)} MB`;
+  screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
-  if (written < read)
+  if (page.groups < groups.read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
   if (failure !== undefined) throw failure;
 };
