@@ -121,8 +121,9 @@ export const callFields: readonly string[] = [
   "total_storage_size_bytes",
 ];
 
-export const listFieldNames = (prefix: string): readonly string[] =>
-  callFields.flatMap((field) => [field, field.replace(/^vendor_/, `${prefix}_`)]);
+export const withPrefix = (field: string, prefix: string) => field.replace(/^vendor_/, `${prefix}_`);
+
+export const listFieldNames = (prefix: string) => callFields.flatMap((field) => [field, withPrefix(field, prefix)]);
 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 export const omittedKey = "omitted_bytes";

@@ -52,26 +52,26 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   };
 };
 
-const listFindings = ({ findings, counts }: Findings, rule: string): Findings => {
+const listFindings = ({ findings, counts }: Findings, rule: string) => {
   const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
   const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
   const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
   return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
-const sortValue = (facts: GroupFacts, key: SortKey): number => {
+const sortValue = (facts: GroupFacts, key: SortKey) => {
   if (key === "problems") return facts.rules.length;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
   return facts[key] ?? Number.NaN;
 };
 
 /** NaN is last in both directions. */
-export const compareNumbers = (a: number, b: number, isDescending: boolean): number => {
+export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query): boolean =>
+const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
   (spread === undefined || isWithin(facts.spread, spread)) &&
@@ -79,7 +79,7 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file);
 
-const isWithin = (value: number | null, [from, to, below]: Range): boolean =>
+const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
 /** Finds neighbors among the selected groups, or in the input if the group is not selected. */
@@ -90,7 +90,7 @@ const findNeighbors = (selected: readonly GroupFacts[], group: number, count: nu
 };
 
 /** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
-export const relativePosition = (value: number, from: number, to: number): number => {
+export const relativePosition = (value: number, from: number, to: number) => {
   // Divides by 2 first, because the difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));

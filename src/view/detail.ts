@@ -117,7 +117,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
 /** Levels of nesting from a group to a message: group, list of trajectories, trajectory, list of messages. */
 const messageDepth = 4;
 
-const readStart = (bytes: Buffer): table.JsonValue | undefined => {
+const readStart = (bytes: Buffer) => {
   const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
   return start && table.readRoot(start);
 };

@@ -14,7 +14,7 @@ import { openSession } from "./session.ts";
 export { pageScript };
 export const pageStyle = `${baseStyle}${conversationStyle}`;
 
-export const formatDocument = (head: string, body: readonly string[]): readonly string[] => [
+export const formatDocument = (head: string, body: readonly string[]) => [
   `<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -32,7 +32,7 @@ ${head}
 ];
 
 /** Allows only the page's script and style, and images in `data:` URLs. */
-export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
+export const formatPolicy = (script: string, style: string, extra: readonly string[] = []) => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
 };
@@ -77,12 +77,12 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
   };
 };
 
-const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
 /** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
-export const requirePageFile = (file: string): void => {
+export const requirePageFile = (file: string) => {
   if (file === "" || file === "-") throw wrongValue("--html", file, "the name of a file, such as page.html");
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
@@ -92,7 +92,7 @@ export const requirePageFile = (file: string): void => {
 };
 
 /** Marks the file as a page of rollcall. Returns the total bytes. @throws as requirePageFile */
-export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
+export const writePageFile = (file: string, pieces: readonly string[], mode: number) => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];
   writeUserFile(file, () => writeFileAtomically(file, page, mode));

@@ -3,7 +3,7 @@ import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary, UntrainableReason } from "./answers.ts";
+import type { GroupFacts, GroupStore, RewardBounds } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
@@ -50,7 +50,7 @@ export const openSession = (input: ViewInput) => {
     ...createAnswers(store),
     store,
     /** @throws Failure `input-changed`; the signal's reason */
-    async measure(signal: AbortSignal): Promise<void> {
+    async measure(signal: AbortSignal) {
       for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;
         const facts = groups[group];
@@ -63,7 +63,7 @@ export const openSession = (input: ViewInput) => {
       }
       measured = count;
     },
-    async close(): Promise<void> {
+    async close() {
       searches.end();
       await dataset.close();
     },
@@ -86,7 +86,7 @@ const createFacts = (dataset: grouping.Dataset, group: number): MeasuredFacts =>
   spread: null,
 });
 
-const findUntrainableReason = (dataset: grouping.Dataset, group: number): UntrainableReason | null => {
+const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
@@ -95,7 +95,7 @@ const findUntrainableReason = (dataset: grouping.Dataset, group: number): Untrai
   return grouping.hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]): Summary => {
+const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]) => {
   const { groups, trajectories } = checkResult(dataset);
   const { rewards } = grouping.collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
@@ -124,7 +124,7 @@ const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distr
   return [least < from ? first : least, most > to ? last : most];
 };
 
-const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
+const toFinding = (dataset: grouping.Dataset, problem: Problem) => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const place = file === undefined ? null : { file, line, column };
   const subject = grouping.findProblemSubject(dataset, problem);
@@ -154,7 +154,7 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
       if (search.failure !== undefined) throw search.failure.thrown;
       return { has: (group: number) => search.groups.has(group), searched: { share: search.share } };
     },
-    end: (): void => {
+    end: () => {
       for (const { ending } of searches.values()) ending.abort();
     },
   };

@@ -26,15 +26,12 @@ type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) 
 
 const toNames = (id = "") => ({ id, name: id });
 
-export const createCallFilter = (
-  { failed, running, op, model }: CallReadOptions,
-  prefix: string,
-): ((call: RawJson) => boolean) | undefined => {
+export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
   const matchesOp = compilePattern(op ?? "");
   const matchesModel = compilePattern(model ?? "");
-  return (call) =>
+  return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
     matchesOp(toNames(traced.findOperation(call))) &&
     (model === undefined || traced.findModels(call, prefix).map(toNames).some(matchesModel));

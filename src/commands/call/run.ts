@@ -109,7 +109,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   });
 };
 
-const omitFromReply = (read: ReadCall, prefix: string): ReadCall => {
+const omitFromReply = (read: ReadCall, prefix: string) => {
   const call = omitContent(read.call, prefix);
   return { ...read, call, reply: Buffer.from(`{"call":${call.json}}`) };
 };

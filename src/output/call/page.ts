@@ -4,7 +4,7 @@ import { addDecimals, type Decimal, formatDecimal, roundForDisplay, zero } from 
 import * as raw from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
-import type { Line, Section } from "../views.ts";
+import type { Section } from "../views.ts";
 import { findValues } from "../wire.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
@@ -49,7 +49,7 @@ export const fieldSections = (call: raw.RawJson, fields: readonly string[]): rea
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-const listFacts = (call: raw.RawJson, options: CallViewOptions): readonly Line[] => {
+const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = calls.findState(call, prefix);
   const reward = raw.findValue(call, "attributes", "reward");
@@ -119,10 +119,9 @@ const detailLabels = {
   vendor_run_step_end: "run step end",
 };
 
-const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
+const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
   Object.entries(labels).flatMap(([field, label]) => {
-    const names = new Set([field.replace(/^vendor_/, `${prefix}_`), field]);
-    return [...names].flatMap((name) => {
+    return [...new Set([calls.withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
       return value === undefined ? [] : [{ label, text: raw.formatInline(value) }];
     });
@@ -163,7 +162,7 @@ const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quote
 const toTextSection = (text: string): Section =>
   text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true };
 
-const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
+const mergeTexts = (parts: readonly Section[]) => {
   const merged: Section[] = [];
   for (const part of parts) {
     const last = merged.at(-1);

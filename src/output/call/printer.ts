@@ -1,5 +1,5 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
-import { type CallGroup, type CallSummary, callFields } from "../../calls/index.ts";
+import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
 import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
@@ -48,7 +48,7 @@ async function* toPages(screen: Screen, replies: Replies, options: CallViewOptio
   for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
 }
 
-async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner): AsyncIterable<string> {
+async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner) {
   let between = "";
   for await (const { sections } of pages) {
     yield between;
@@ -57,22 +57,21 @@ async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextClean
   }
 }
 
-const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
+const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
   if (fields === undefined) return callSections(call, options);
   const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
-  const names = fields.map((name) => resolveField(name, columns, [call]));
-  return fieldSections(call, names);
+  return fieldSections(
+    call,
+    fields.map((name) => resolveField(name, columns, [call])),
+  );
 };
 
 /** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
 const rewardField = "attributes.reward";
 
-const createColumn = (
-  name: string,
-  { heading = name, ...display }: Partial<Column<unknown>> = {},
-): Column<unknown> => ({
+const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
   name,
-  heading,
+  heading: name,
   rank: 0,
   ...display,
   cell: (_, spelled) => spelled(),
@@ -81,17 +80,11 @@ const createColumn = (
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const listCallColumns = (
-  { vendorPrefix, storageSize, totalStorageSize }: CallViewOptions,
-  hasReward = true,
-): readonly Column<unknown>[] =>
+const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward = true) =>
   [...callFields, ...(hasReward ? [rewardField] : [])]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
-    .map((field) => {
-      const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      return createColumn(name, { isFreeForm: freeForm.includes(name) });
-    });
+    .map((field) => createColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
 
 function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
