@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { wrongValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
@@ -81,9 +80,8 @@ const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
+/** Refuses a file that exists and is not a page. @throws Failure `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string) => {
-  if (file === "" || file === "-") throw wrongValue("--html", file, "the name of a file, such as page.html");
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
   if (stats === undefined || (stats.isFile() && writeUserFile(file, isPage))) return;
