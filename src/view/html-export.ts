@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
+import type { Host } from "../host.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import conversationStyle from "./page/conversation.css?raw";
@@ -39,10 +40,8 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-type ExportOptions = Readonly<{ at: number; safe: (json: string) => string; signal: AbortSignal }>;
-
-/** `at` is the time of the export, in milliseconds since 1970. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
+/** `safe` redacts JSON. @throws Failure `input-changed`; the signal's reason */
+export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: (json: string) => string) => {
   const { store, measure } = openSession(input);
   await measure(signal);
   const formatBlock = (id: string, value: PageData | GroupData) =>
@@ -61,7 +60,7 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
     const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
     blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
   }
-  const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
+  const state: PageState = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
   const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");

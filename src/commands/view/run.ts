@@ -33,7 +33,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
-  const page = await pages.exportPage(input, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+  const page = await pages.exportPage(input, host, screen.safe.json);
   // Data of the local service is private.
   const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
   const bytes = pages.writePageFile(file, page.pieces, mode);
