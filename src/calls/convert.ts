@@ -100,8 +100,8 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
     const answer = readAnswer(call, output);
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }
-  const hasFailed = !['""', undefined].includes(findValue(call, "exception")?.json);
-  if (hasFailed || findValue(call, "ended_at") === undefined) return "no-answer";
+  const exception = findValue(call, "exception")?.json ?? '""';
+  if (exception !== '""' || findValue(call, "ended_at") === undefined) return "no-answer";
   if (!hasMessages) return "no-messages";
   // Without an output, the inputs may be a complete rollout, which can end with a tool's message.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
