@@ -14,8 +14,8 @@ export interface ViewInput {
   readonly inputOptions: {
     readonly files: readonly string[];
     readonly options: readonly string[];
-    readonly where: string | undefined;
-    readonly groupBy: string | undefined;
+    readonly where?: string | undefined;
+    readonly groupBy?: string | undefined;
   };
   readonly logged?: readonly LoggedGroup[] | undefined;
   readonly hasChanged: () => boolean | Promise<boolean>;

@@ -172,7 +172,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     });
     return {
       dataset: { ...read, close: async () => await bytes.close() },
-      inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
+      inputOptions: { files: [name], options: [] },
       logged,
       hasChanged: async () => {
         // The newest request is the first.
