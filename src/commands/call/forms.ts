@@ -138,13 +138,13 @@ const valueForm =
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
-  async ({ screen }, { rewardFrom }, { calls, totals }) => {
-    const obstacles: { id: string; why: traced.ConversionObstacle }[] = [];
+  async ({ screen }, _, { calls, totals }) => {
+    const obstacles: Parameters<typeof callsUnconvertible>[0]["calls"][number][] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
-      if ("why" in converted) obstacles.push({ id, why: converted.why });
+      if ("why" in converted) obstacles.push({ id, ...converted });
       else await screen.print([converted.line, "\n"], { kind: "json", isPaged: false });
     }
     const { requested } = totals();
-    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into, rewardFrom });
+    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
   };
