@@ -41,8 +41,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     },
     onPageLoad: async () => await onPageLoad(),
   });
-  const page = { serverName: "the server of the page", address: "127.0.0.1" };
-  const server = await listen({ ...page, app, port, maxHeaderBytes, trace, elapsed: host.elapsed });
+  const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
+  const server = await listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
   return {
     /** The token comes after `#`, so browsers do not send the token, and traces do not contain it. */
     url: `${server.url}/#token=${token}`,
