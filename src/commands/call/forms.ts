@@ -78,7 +78,10 @@ const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) =>
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
-    await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
+    // With `--failed` alone, all calls have one status, but different exceptions.
+    const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
+    const columns = typed.failed ? failedColumns : listColumns;
+    await printObjects(screen, { data: rows }, { member: "data", columns });
   }
 };
 
