@@ -73,7 +73,7 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals: finalFacts, ve
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown: typed.as === "markdown", finalFacts });
 };
 
-const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) => {
+const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
