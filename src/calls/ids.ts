@@ -6,9 +6,18 @@ import { isObject, parseJson } from "../json/walk.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line begins with an id, or is an object with an id. @throws Failure `invalid-call-id` */
-export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  for await (const { text, line } of splitLines(chunks)) if (text !== "") yield parseLine(text, line);
+/** A line begins with an id, or is an object with an id. @throws Failure `call-ids-missing`, `invalid-call-id` */
+export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
+  let isEmpty = true;
+  for await (const { text, line } of splitLines(chunks)) {
+    if (text === "") continue;
+    isEmpty = false;
+    yield parseLine(text, line);
+  }
+  if (isEmpty && !canBeEmpty) {
+    const hint = "give one id per line, or the ids as arguments";
+    throw new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", { hint });
+  }
 }
 
 /** @param why completes the sentence "it is …" */

@@ -222,11 +222,6 @@ export const callsRunning = (ids: readonly string[], requested: number, waitedMs
   });
 };
 
-export const callIdsMissing = () =>
-  new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", {
-    hint: "give one id per line, or the ids as arguments",
-  });
-
 export const callIdsUnreadable = (code: string, cause: unknown) =>
   new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin: ${describeSystemCode(code)}`, {
     hint: "pass the ids as arguments, or run `rollcall call read - < ids.txt`",

@@ -13,7 +13,7 @@ import { parseRawJson } from "../../json/raw-json.ts";
 import { toBuffer } from "../../json/walk.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { callIdsMissing, callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
+import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
@@ -28,14 +28,14 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  if (typed.callId.includes("")) throw wrongValue("<call-id>", "", "a call id");
+  const typedIds = typed.callId;
+  if (typedIds.includes("")) throw wrongValue("<call-id>", "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
-  const needsIds = !typed.summary && isSelected === undefined;
   const read = await openReader(context, settings, typed);
   const tally: ReadTally = {
     requested: 0,
@@ -62,7 +62,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const stop = new AbortController();
     const { summary, noContent, concurrency = defaultConcurrency } = typed;
     try {
-      const ids = readCallIds(typed.callId, host, stop.signal);
+      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined }, stop.signal);
       const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
       for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
@@ -83,21 +83,15 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const { requested, filteredOut, failed } = tally;
     const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
     const hasSeveral = requested > 1 || isSelected !== undefined;
-    return {
-      requested,
-      missing,
-      filteredOut,
-      hasSeveral,
-      canBeEmpty: filteredOut > 0 || (requested === 0 && !needsIds),
-    };
+    return { requested, missing, filteredOut, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
   const { requested, filteredOut, running, failed } = tally;
-  if (requested === 0 && !needsIds) screen.notice("stdin contains no call id");
+  if (requested === 0) screen.notice("stdin contains no call id");
   if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
   const [first, ...others] = [
-    ...(requested === 0 && needsIds ? [callIdsMissing()] : toFailures(tally, project)),
+    ...toFailures(tally, project),
     ...(formFailure === undefined ? [] : [formFailure]),
     ...(typed.wait && running.length > 0 ? [callsRunning(running, requested, maxWaitMs)] : []),
   ];
@@ -115,10 +109,14 @@ const omitFromReply = (read: ReadCall, prefix: string) => {
 };
 
 /** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
-async function* readCallIds(typedIds: readonly string[], host: Host, stop: AbortSignal) {
+async function* readCallIds(
+  host: Host,
+  { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },
+  stopSignal: AbortSignal,
+) {
   const input = async function* () {
     try {
-      const signal = AbortSignal.any([host.signal, stop]);
+      const signal = AbortSignal.any([host.signal, stopSignal]);
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
     } catch (thrown) {
       host.signal.throwIfAborted();
@@ -127,7 +125,7 @@ async function* readCallIds(typedIds: readonly string[], host: Host, stop: Abort
   };
   for (const [at, typed] of typedIds.entries()) {
     if (typed !== "-") yield typed;
-    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input());
+    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input(), canBeEmpty);
   }
 }
 
