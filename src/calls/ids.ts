@@ -6,13 +6,14 @@ import { isObject, parseJson } from "../json/walk.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line begins with an id, or is an object with an id. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** A line begins with an id, or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
-    if (text === "") continue;
-    isEmpty = false;
-    yield parseLine(text, line);
+    for (const id of text === "" ? [] : parseLine(text, line)) {
+      isEmpty = false;
+      yield id;
+    }
   }
   if (isEmpty && !canBeEmpty) {
     const hint = "give one id per line, or the ids as arguments";
@@ -21,9 +22,9 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 }
 
 /** @param why completes the sentence "it is …" */
-const invalidCallId = (line: number, why: string) =>
+const invalidCallId = ({ line, why }: { line: number; why: string }) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
-    hint: "give one id per line: plain, as the first tab-separated field, or as `id` in a JSON object",
+    hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
 /** Yields trimmed lines. @throws Failure `invalid-call-id` if a line is too long */
@@ -38,18 +39,30 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
       yield { text: rest.trim(), line: line++ };
       rest = next;
     }
-    if (rest.length > maxLineLength) throw invalidCallId(line, "too long");
+    if (rest.length > maxLineLength) throw invalidCallId({ line, why: "too long" });
   }
   yield { text: rest.trim(), line };
 }
 
 const parseLine = (text: string, line: number) => {
-  const field = text.startsWith("{") ? text : (text.split("\t", 1)[0] ?? "").trim();
-  const value = /^["{]/.test(field) ? parseJson(field)?.value : field;
-  const id = isObject(value) ? value.id : value;
-  const trimmed = typeof id === "string" ? id.trim() : "";
-  if (trimmed === "") throw invalidCallId(line, "JSON without an id");
-  if (trimmed.length > maxIdLength) throw invalidCallId(line, "too long");
-  if (trimmed.includes("\ufffd")) throw invalidCallId(line, "not UTF-8");
-  return trimmed;
+  const ids = text.startsWith("{") ? parseObjectIds(text, line) : [parseField(text)];
+  if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId({ line, why: "too long" });
+  if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId({ line, why: "not UTF-8" });
+  return ids;
+};
+
+const parseField = (text: string) => {
+  const field = (text.split("\t", 1)[0] ?? "").trim();
+  const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
+};
+
+const parseObjectIds = (text: string, line: number) => {
+  const value = parseJson(text)?.value;
+  if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });
+  const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
+  const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
+  const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
+  if (ids.includes("")) throw invalidCallId({ line, why: "an object without an id" });
+  return ids;
 };

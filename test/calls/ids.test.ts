@@ -37,17 +37,25 @@ describe("reading call ids from lines", () => {
     );
   });
 
+  it("finds the ids in rollcall's own output of calls", async () => {
+    expect(await idsIn('{"call":{"id":"a","output":{"id":"no"}}}\n{"calls":[{"id":"b"},{"id":"c"}]}\n')).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+  });
+
   it("finds an id at the end of a line of 5 MB", async () => {
     const line = JSON.stringify({ output: "x".repeat(5_000_000), id: "far" });
     expect(await idsIn(`${line}\nnear`, 65_536)).toEqual(["far", "near"]);
   });
 
   it.each([
-    ["an object without an id", '{"name":"x"}', "JSON without an id"],
-    ["an id that is not text", '{"id":7}', "JSON without an id"],
-    ["an id that is empty", '{"id":" "}', "JSON without an id"],
-    ["a list without ids", '{"calls":[{"id":"a"},{}]}', "JSON without an id"],
-    ["half an object", '{"id":"a"', "JSON without an id"],
+    ["an object without an id", '{"name":"x"}', "an object without an id"],
+    ["an id that is not text", '{"id":7}', "an object without an id"],
+    ["an id that is empty", '{"id":" "}', "an object without an id"],
+    ["a list without ids", '{"calls":[{"id":"a"},{}]}', "an object without an id"],
+    ["half an object", '{"id":"a"', "broken JSON"],
     ["a first field that is too long", `${"x".repeat(2000)}\ta`, "too long"],
     ["a line without an end", "x".repeat(100_000), "too long"],
   ])("fails with the line number after %s", async (_, line, why) => {
