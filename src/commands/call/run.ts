@@ -28,8 +28,8 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  const typedIds = typed.callId;
-  if (typedIds.includes("")) throw wrongValue("<call-id>", "", "a call id");
+  const typedIds = typed.callId.map((word) => word.trim());
+  if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
