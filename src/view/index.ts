@@ -107,7 +107,9 @@ const createApp = (
     const { headers: sent } = env.incoming;
     const checkedHeaders = req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent;
     const why = foreignRequestReason(checkedHeaders, []);
-    return why === undefined ? await next() : refuse(403, why);
+    if (why !== undefined) return refuse(403, why);
+    if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
+    return await next();
   });
   app.get("/", async () => {
     await onPageLoad();
@@ -116,8 +118,10 @@ const createApp = (
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (isAuthorized(req.header("authorization"), token)) return await next();
-    return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
+    if (!isAuthorized(req.header("authorization"), token)) {
+      return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
+    }
+    return await next();
   });
   for (const name of answerNames) {
     app.get(`/api/${name}`, async ({ req }) => {

@@ -136,11 +136,11 @@ describe("the server of the page", () => {
     ]);
   });
 
-  it("answers 404 to writing methods and to paths outside of the page", async () => {
+  it("answers 405 to writing methods, and 404 to paths outside of the page", async () => {
     const page = await viewing([groups]);
     const headers = { Authorization: `Bearer ${page.token}` };
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-      expect((await asked(page.url, "/api/state", { headers, method })).status).toBe(404);
+      expect((await asked(page.url, "/api/state", { headers, method })).status).toBe(405);
     }
     expect(await asked(page.url, "/api/state", { headers, method: "HEAD" })).toMatchObject({ status: 200, body: "" });
     expect((await page.ask("/../package.json")).status).toBe(404);
