@@ -43,13 +43,14 @@ type ServeOptions = Readonly<{
   instructions: string;
   /** Escapes control and bidi characters in JSON text, and redacts secrets. */
   sanitize: (json: string) => string;
+  notice: (sentence: string) => void;
 }>;
 
 /** Far above the few hundred bytes of a tool call. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
-export const serveTools = async ({ host, tools, instructions, sanitize }: ServeOptions) => {
+export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions) => {
   const calls = new Set<ReturnType<Tool["run"]>>();
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -70,6 +71,10 @@ export const serveTools = async ({ host, tools, instructions, sanitize }: ServeO
     // Sanitizes the text as JSON, because the message contains the text as a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
+  server.onerror = () => {
+    server.onerror = () => undefined;
+    notice("skipped a message that does not follow the protocol");
+  };
   // The SDK writes each message in one piece, so a piece can be sanitized as JSON.
   const answers = new Writable({
     decodeStrings: false,

@@ -33,7 +33,7 @@ describe("rollcall mcp", () => {
     const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
     expect(code).toBe(0);
     expect(answers.map(({ id }) => id)).toEqual(["hello", 7]);
-    expect(stderr).toBe("");
+    expect(stderr).toBe("note: skipped a message that does not follow the protocol\n");
   });
 
   it.each<[string, unknown, unknown, number]>([

@@ -21,7 +21,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
     const server = { context, program, openFile, hasContent: content };
     const offered = offers.filter(({ words }) => words !== "check" || openFile !== undefined);
     const tools = await Promise.all(offered.map(async (offer) => await createTool(offer, server)));
-    await mcp.serveTools({ host, tools, instructions, sanitize: screen.safe.json });
+    await mcp.serveTools({ host, tools, instructions, sanitize: screen.safe.json, notice: screen.notice });
   });
 };
 
