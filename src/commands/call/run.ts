@@ -20,8 +20,10 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
-/** With `--wait`, the pause before rollcall reads a running call again. */
-const pauseMs = 2000;
+/** With `--wait`, the first pause before rollcall reads a running call again. */
+const firstPauseMs = 1000;
+const pauseGrowth = 1.5;
+const maxPauseMs = 15_000;
 
 /** After this many consecutive failures, the run ends, because the service is probably the cause. */
 const maxFailedInARow = 8;
@@ -49,7 +51,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
-    while (!tally.hasStopped) {
+    for (let pauseMs = firstPauseMs; !tally.hasStopped; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
       const result = await read(id);
       tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
