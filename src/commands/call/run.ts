@@ -183,10 +183,12 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-/** Returns one failure per code. */
-const toFailures = ({ failed, requested, hasStopped }: ReadTally, project: string) => {
-  const [only] = failed;
-  if (only !== undefined && requested === 1 && only.failure.code !== "not_found") return [only.failure];
+/** Returns one failure per code, or only the first failure if all calls failed with the same message. */
+const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
+  const cause = failed[0]?.failure;
+  const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
+  if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")
+    return [cause];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter(({ failure }) => failure.code === code);
     const [first] = ofCode;

@@ -227,6 +227,14 @@ describe("rollcall call read", () => {
     );
   });
 
+  it("reports a key that is refused for every call as for one call", async () => {
+    const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
+    const { read } = await service([denied, denied, denied]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);
+    expect([code, stdout]).toEqual([4, ""]);
+    expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the key from ROLLCALL_API_KEY/);
+  });
+
   it("prints the calls before a failure on a terminal", async () => {
     const { server } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
     const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
