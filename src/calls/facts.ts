@@ -1,5 +1,5 @@
 /** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
-import { addDecimals, formatDecimal, parseDecimal, zero } from "../decimal.ts";
+import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import {
   composeMembers,
   digitsAt,
@@ -17,7 +17,7 @@ export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
-/** `total` is in USD, and undefined if an amount is negative, not a number, or in another currency. */
+/** `total` is undefined if an amount is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
@@ -96,15 +96,17 @@ export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefi
 /** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
 export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
-    const keys = value.members.map(({ key }) => key);
-    const costKeys = new Set(keys.filter((key) => key.endsWith("_tokens_total_cost")));
-    const texts = [...costKeys].flatMap((key) => digitsAt(value, key) ?? textAt(value, key) ?? []);
+    const keys = new Set(value.members.map((member) => member.key).filter((key) => key.endsWith("_tokens_total_cost")));
+    const texts = [...keys].flatMap((key) => digitsAt(value, key) ?? textAt(value, key) ?? []);
     if (texts.length === 0) return [];
-    const units = keys.flatMap((key) => (key.endsWith("_cost_unit") ? (textAt(value, key)?.toUpperCase() ?? []) : []));
     const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
-    const isValid = amounts.length === texts.length && units.every((unit) => unit === "USD");
-    return [{ model, total: isValid ? amounts.reduce(addDecimals, zero) : undefined }];
+    const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
+    const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
+    const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
+    return [{ model, unit, total }];
   });
+
+export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
 /** Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {

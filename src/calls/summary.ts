@@ -58,7 +58,7 @@ const openGroup = (op: string, model: string) => {
       const known = counts.filter(({ count }) => count !== undefined);
       for (const { kind, count = 0n } of known) tokens[kind] = (tokens[kind] ?? 0n) + count;
       if (known.length > 0) callsWithTokens++;
-      const amounts = costs.flatMap(({ total }) => total ?? []);
+      const amounts = costs.flatMap((cost) => facts.readDollars(cost) ?? []);
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },

@@ -1,6 +1,6 @@
 /** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, type Decimal, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
@@ -89,14 +89,19 @@ const formatTokens = (call: raw.RawJson) =>
 
 const formatCosts = (costs: readonly calls.Cost[]) => {
   if (costs.length === 0) return [notProvided];
-  const lines = costs.map(({ model, total }) => `${total === undefined ? "unknown" : formatDollars(total)}  ${model}`);
-  const totals = costs.flatMap(({ total }) => total ?? []);
-  if (costs.length === 1 || totals.length < costs.length) return lines;
-  return [...lines, `${formatDollars(totals.reduce(addDecimals, zero))} total`];
+  const lines = costs.map(formatCost);
+  const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
+  if (costs.length === 1 || dollars.length < costs.length) return lines;
+  return [...lines, `$${formatDecimal(dollars.reduce(addDecimals, zero))} total`];
 };
 
-const formatDollars = (amount: Decimal) => `$${formatDecimal(amount)}`;
 const notProvided = "not provided by the service";
+
+const formatCost = ({ model, unit, total }: calls.Cost) => {
+  if (total === undefined) return `unknown  ${model}`;
+  const amount = formatDecimal(total);
+  return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
+};
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
