@@ -28,9 +28,11 @@ export const findOperation = (call: RawJson) => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
+export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
+
 /** Assumed statuses: `error`, `running`. */
 export const findState = (call: RawJson, prefix: string): CallState => {
-  const status = textAt(findInSummary(call, prefix, "status"));
+  const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
   if (status === "error" || hasValue(call, "exception")) return "failed";
   return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";

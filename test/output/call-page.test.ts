@@ -67,7 +67,10 @@ describe("the head of a call's page", () => {
     ["failed", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "error" } } }],
     ["failed", { ended_at: "2025-01-01T00:00:00Z", exception: { of: "another type" } }],
     ["deleted", { ended_at: "2025-01-01T00:00:00Z", exception: "boom", deleted_at: "2025-01-02T00:00:00Z" }],
-    ["ok", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "descendant_error" } } }],
+    [
+      "ok (descendant_error)",
+      { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "descendant_error" } } },
+    ],
   ])("shows the status %s for %j", async (status, call) => {
     expect(labelled(await first(call), "status")).toBe(status);
   });

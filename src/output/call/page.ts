@@ -52,6 +52,8 @@ const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" 
 const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = calls.findState(call, prefix);
+  const status = calls.readStatus(call, prefix);
+  const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
@@ -64,7 +66,7 @@ const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };
   return [
-    { label: "status", text: state, tone: tones[state] },
+    { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
     ...Object.entries(facts).flatMap(([label, texts]) =>
       texts.map((text, at) => ({ label: at === 0 ? label : "", text })),
     ),
