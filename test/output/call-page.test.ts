@@ -151,7 +151,7 @@ describe("the head of a call's page", () => {
       '{"id":"c","storage_size_bytes":1,"total_storage_size_bytes":9007199254740993}',
       everything,
     );
-    expect(labelled(text, "size")).toBe("1 bytes");
+    expect(labelled(text, "size")).toBe("1 byte");
     expect(labelled(text, "total size")).toBe("9,007,199,254,740,993 bytes");
   });
 });

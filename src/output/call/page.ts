@@ -108,7 +108,8 @@ const formatCost = ({ model, unit, total }: calls.Cost) => {
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
   if (size === undefined) return notProvided;
-  return size.kind === "number" ? `${groupDigits(size.text)} bytes` : raw.formatInline(size);
+  if (size.kind !== "number") return raw.formatInline(size);
+  return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
 };
 
 const detailLabels = {
