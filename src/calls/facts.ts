@@ -79,7 +79,7 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
 };
 
 const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
-  const read = (...keys: readonly string[]) => parseTokens(keys.map((key) => digitsAt(value, key)).find(Boolean));
+  const read = (key: string, other = key) => parseTokens(digitsAt(value, key) ?? digitsAt(value, other));
   const prompt = read("prompt_tokens", "input_tokens");
   const completion = read("completion_tokens", "output_tokens");
   const total = read("total_tokens");

@@ -40,7 +40,7 @@ export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value:
         kind: "missing",
         at: formatPath(path.slice(0, depth + 1)),
         found: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
-        near: near && formatPath(path.with(depth, near)),
+        near: near === undefined ? undefined : formatPath(path.with(depth, near)),
       };
     }
     value = child;
