@@ -24,8 +24,10 @@ export const openSummary = (prefix: string) => {
       }
     },
     summary: () => {
-      const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group.sums());
-      return { all: all.sums(), groups: sorted.sort((a, b) => b.calls - a.calls) };
+      const sorted = Array.from(groups.values(), (group) => group.sums()).sort(
+        (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
+      );
+      return { all: all.sums(), groups: sorted };
     },
   };
 };
@@ -38,6 +40,7 @@ const readFacts = (call: RawJson, prefix: string) => ({
 });
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
+const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
