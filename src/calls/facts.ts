@@ -152,13 +152,13 @@ export const omitContent = (call: RawJson, prefix: string) => {
 /** Deeper values in `summary` and unknown fields are omitted. */
 const maxLevels = 16;
 
-/** Keeps facts, and a short text if `isName`. */
+/** Keeps facts. If `isName`, keeps a short text, but no object or list. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = maxLevels): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")
     return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;
   if (kind !== "object" && kind !== "list") return json;
-  if (levels === 0) return undefined;
+  if (isName || levels === 0) return undefined;
   if (kind === "list") {
     const items = value.items.map((item) => omitTexts("", item, false, levels - 1));
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
