@@ -1,7 +1,7 @@
 /** Computes the charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
-import type { Charts, Dot, GroupFacts, RewardBounds, RewardCount } from "./answers.ts";
+import type { Charts, Dot, FileSummary, GroupFacts, RewardBounds, RewardCount } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
@@ -42,7 +42,7 @@ const countInRanges = (rewards: readonly number[], scale: RewardBounds): readonl
   }));
 };
 
-const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds) => {
+const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): readonly Dot[] => {
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
@@ -67,7 +67,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds) =>
 };
 
 /** Summarizes files in the order of their names, `step-9` before `step-10`. A single file gets no summary. */
-const summarizeFiles = (groups: readonly GroupFacts[]) => {
+const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {
     const inFile = groupsByFile.get(facts.file);

@@ -89,7 +89,7 @@ export const requirePageFile = (file: string) => {
 };
 
 /** Marks the file as a page of rollcall. Returns the total bytes. @throws as requirePageFile */
-export const writePageFile = (file: string, pieces: readonly string[], mode: number) => {
+export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];
   writeUserFile(file, () => writeFileAtomically(file, page, mode));

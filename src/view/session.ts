@@ -3,7 +3,7 @@ import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { GroupFacts, GroupStore, RewardBounds } from "./answers.ts";
+import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary, UntrainableReason } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
@@ -86,7 +86,7 @@ const createFacts = (dataset: grouping.Dataset, group: number): MeasuredFacts =>
   spread: null,
 });
 
-const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
+const findUntrainableReason = (dataset: grouping.Dataset, group: number): UntrainableReason | null => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
@@ -95,7 +95,7 @@ const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
   return grouping.hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]) => {
+const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
   const { rewards } = grouping.collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
@@ -124,7 +124,7 @@ const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distr
   return [least < from ? first : least, most > to ? last : most];
 };
 
-const toFinding = (dataset: grouping.Dataset, problem: Problem) => {
+const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const place = file === undefined ? null : { file, line, column };
   const subject = grouping.findProblemSubject(dataset, problem);

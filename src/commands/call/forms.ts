@@ -26,6 +26,7 @@ type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) 
 
 const toNames = (id = "") => ({ id, name: id });
 
+/** Returns undefined if no filter is set. */
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
@@ -142,7 +143,7 @@ const valueForm =
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
   async ({ screen }, _, { calls, totals }) => {
-    const obstacles: Parameters<typeof callsUnconvertible>[0]["calls"][number][] = [];
+    const obstacles: { id: string; why: string; needsReward?: true }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, ...converted });

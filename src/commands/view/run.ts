@@ -127,7 +127,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
 };
 
 /** Returns options for the page's `log` command. Omits --sample, because `log` selects a group by number. */
-const toShownOptions = (typed: ViewOptions) => {
+const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
   return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
