@@ -35,7 +35,7 @@ describe("rollcall mcp", () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read"]);
     await expect(client.callTool({ name: "check", arguments: { file: ["a"] } })).rejects.toThrow(
-      'unknown tool: expected models',
+      "unknown tool: expected models",
     );
   });
 
