@@ -79,7 +79,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
 };
 
 export const formatRoundedSize = (bytes: number) => {
-  if (bytes < 1024) return `${bytes} bytes`;
+  if (bytes < 1024) return pluralize(bytes, "byte");
   const [size, unit] = bytes < 2 ** 20 ? [bytes / 1024, "KiB"] : [bytes / 2 ** 20, "MiB"];
   return `${Math.round(size * 10) / 10} ${unit}`;
 };

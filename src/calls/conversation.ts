@@ -45,8 +45,8 @@ export const readInputs = (call: RawJson): Conversation => {
   const items = itemsOf(findValue(inputs, key));
   const system = findValue(inputs, "system");
   const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
-  const isSeparate = !hasSystem && (system?.kind === "text" || system?.kind === "list");
-  if (!isSeparate) return { items, rest: omitMembers(inputs, [key]) };
+  if (hasSystem || (system?.kind !== "text" && system?.kind !== "list"))
+    return { items, rest: omitMembers(inputs, [key]) };
   return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
 };
 
@@ -81,12 +81,12 @@ type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  const answers = new Map<string, { readonly item: RawJson; readonly at: number }[]>();
+  const answers = new Map<string, number[]>();
   for (const [at, item] of items.entries()) {
     const id = textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined;
     if (id === undefined || at < from) continue;
     const sameId = answers.get(id) ?? [];
-    sameId.push({ item, at });
+    sameId.push(at);
     answers.set(id, sameId);
   }
   const taken = new Set<number>();
@@ -94,10 +94,10 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
     const takeAnswer: TakeAnswer = (id = "") => {
-      const answer = answers.get(id)?.find((one) => one.at > at && !taken.has(one.at));
-      if (answer === undefined) return undefined;
-      taken.add(answer.at);
-      return toTurn(answer.item, answer.at);
+      const next = answers.get(id)?.find((one) => one > at && !taken.has(one)) ?? -1;
+      const answer = items[next];
+      taken.add(next);
+      return answer && toTurn(answer, next);
     };
     return {
       at,
@@ -118,12 +118,9 @@ const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],
-  ["function_call", "object"],
 ]);
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
-  const single = findValue(message, "function_call");
-  const calls = [...itemsOf(findValue(message, "tool_calls")), ...(single?.kind === "object" ? [single] : [])];
   const otherMembers = withoutAbsent(message.members).filter(
     ({ key, value }) => key !== "content" && shownKeys.get(key) !== value.kind,
   );
@@ -131,7 +128,7 @@ const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] =>
     ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
-    ...calls.map((call) => toToolCall(call, takeAnswer)),
+    ...itemsOf(findValue(message, "tool_calls")).map((call) => toToolCall(call, takeAnswer)),
     ...(otherMembers.length === 0 ? [] : [{ kind: "other", members: otherMembers } as const]),
   ];
 };

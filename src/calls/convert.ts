@@ -6,21 +6,17 @@ import {
   findValue,
   isAbsent,
   itemsOf,
-  membersOf,
   type RawJson,
+  sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
 import { composeMessage, findMessage, readInputs, readOutput } from "./conversation.ts";
 import { findOperation } from "./facts.ts";
-import { type CallPath, findPath } from "./path.ts";
-
-export type ConversionObstacle =
-  | ("running" | "deleted" | "failed" | "no-messages" | "no-answer" | "odd-answer" | "several-choices")
-  | ("odd-tools" | "no-reward" | "odd-reward");
+import { type CallPath, findPath, formatPath } from "./path.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON without newlines, or the reason why the call cannot be converted. */
-export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
+/** JSON without newlines, or the reason why the call cannot be converted. `why` completes "it cannot, because …". */
+export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
 /** Removes newlines, which JSON has only between values. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
@@ -35,13 +31,10 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
   const tools = findValue(call, "inputs", "tools");
-  if (tools !== undefined && tools.kind !== "list") return { why: "odd-tools" };
-  const result = "path" in from ? findPath(call, from.path) : undefined;
-  const value = result?.kind === "found" && !isAbsent(result.value) ? result.value : undefined;
-  const reward = "text" in from ? from.text : value?.json;
-  if (reward === undefined) return { why: "no-reward" };
-  if (value !== undefined && value.kind !== "number") return { why: "odd-reward" };
-  const isLogged = findOperation(call) === loggedOperation;
+  if (tools !== undefined && tools.kind !== "list") return { why: "its tools are not a list" };
+  const reward = "text" in from ? from.text : readReward(call, from.path);
+  if (typeof reward !== "string") return reward;
+  const isLogged = findOperation(call) === "rollcall.log";
   return toLine(
     composeMembers([
       ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
@@ -51,7 +44,14 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   );
 };
 
-const loggedOperation = "rollcall.log";
+const readReward = (call: RawJson, path: CallPath) => {
+  const found = findPath(call, path);
+  if (found.kind === "missing" || isAbsent(found.value))
+    return { why: `it has no value at ${formatPath(path)}`, needsReward: true } as const;
+  if (found.value.kind !== "number") return { why: "its reward is not a number", needsReward: true } as const;
+  return found.value.json;
+};
+
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
 const tracedFields = (call: RawJson, reward: string): Fields => {
@@ -68,9 +68,8 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
 
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
-  // The last of equal keys counts.
-  const otherFields = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
-  const usages = new Map(membersOf(findValue(call, "summary", "usage")).map(({ key, value }) => [key, value.json]));
+  const otherFields = sliceMembers(findValue(attributes, "other")?.json ?? "{}");
+  const usages = sliceMembers(findValue(call, "summary", "usage")?.json ?? "{}");
   return [
     ["additional_histories", findMember(findValue(call, "inputs"), "additional_histories")?.json],
     ["reward", reward],
@@ -92,30 +91,27 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
-const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
-  if (findValue(call, "deleted_at") !== undefined) return "deleted";
+const readItems = (call: RawJson): readonly RawJson[] | string => {
+  if (findValue(call, "deleted_at") !== undefined) return "it was deleted";
   const { items: messages = [] } = readInputs(call);
-  const hasMessages = messages.length > 0 && messages.every(hasMessage);
+  if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
   const output = findValue(call, "output");
   if (output !== undefined) {
-    if (!hasMessages) return "no-messages";
     const answer = readAnswer(call, output);
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }
-  const exception = findValue(call, "exception");
-  if (exception !== undefined && exception.json !== '""') return "failed";
-  if (findValue(call, "ended_at") === undefined) return "running";
-  if (!hasMessages) return "no-messages";
+  const exception = findValue(call, "exception")?.json ?? '""';
   // Without an output, the inputs may be a complete rollout, which can end with a tool's message.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
-  return messages.some(isFromModel) ? messages : "no-answer";
+  const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
+  return isComplete ? messages : "it has no output";
 };
 
 const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
 
-const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | ConversionObstacle => {
-  if (itemsOf(findValue(output, "choices")).length > 1) return "several-choices";
+const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | string => {
+  if (itemsOf(findValue(output, "choices")).length > 1) return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
   const { items } = readOutput(call);
-  return items?.every(hasMessage) ? items : "odd-answer";
+  return items?.every(hasMessage) ? items : "its output is not a message";
 };

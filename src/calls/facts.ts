@@ -17,7 +17,7 @@ export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
-/** `parts` are amounts as written in the call. `total` is undefined if a part is negative or not a number. */
+/** `total` is undefined if an amount is negative or not a number. */
 export type Cost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
@@ -44,8 +44,10 @@ export const isRunning = (call: RawJson) =>
 /** True even if `omitContent` removed the value. An empty text is not a value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
-  return value !== undefined && value.json !== '""';
+  return value !== undefined && !isEmpty(value);
 };
+
+const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
 /** Returns undefined if the start or end is unknown, and a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
@@ -77,14 +79,11 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
 };
 
 const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
-  const spelled = {
-    prompt: digitsAt(value, "prompt_tokens") ?? digitsAt(value, "input_tokens"),
-    completion: digitsAt(value, "completion_tokens") ?? digitsAt(value, "output_tokens"),
-    total: digitsAt(value, "total_tokens"),
-  };
-  if (tokenKinds.every((kind) => spelled[kind] === undefined)) return [];
-  const [prompt, completion, total] = tokenKinds.map((kind) => parseTokens(spelled[kind]));
-  return [{ model, prompt, completion, total }];
+  const read = (key: string, other = key) => parseTokens(digitsAt(value, key) ?? digitsAt(value, other));
+  const prompt = read("prompt_tokens", "input_tokens");
+  const completion = read("completion_tokens", "output_tokens");
+  const total = read("total_tokens");
+  return (prompt ?? completion ?? total) === undefined ? [] : [{ model, prompt, completion, total }];
 };
 
 const parseTokens = (text = "") => {
@@ -99,30 +98,15 @@ export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefi
 /** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
 export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
-    const parts = readAmounts(value);
-    if (parts.length === 0) return [];
+    const keys = new Set(value.members.map((member) => member.key).filter((key) => key.endsWith("_tokens_total_cost")));
+    const texts = [...keys].flatMap((key) => digitsAt(value, key) ?? textAt(value, key) ?? []);
+    if (texts.length === 0) return [];
+    const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
+    const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
     const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
-    return [{ model, parts, unit, total: addAmounts(parts) }];
+    return [{ model, unit, total }];
   });
-
-const costSuffix = "_tokens_total_cost";
-
-const readAmounts = (value: RawJson) => {
-  const amounts = new Map<string, string>();
-  const firstKeys = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
-  for (const key of [...firstKeys, ...value.members.map((member) => member.key)]) {
-    const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
-    if (amount !== undefined) amounts.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
-  }
-  return Array.from(amounts, ([what, amount]) => ({ what, amount }));
-};
-
-const addAmounts = (parts: ReturnType<typeof readAmounts>) => {
-  const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
-  const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
-  return isValid ? amounts.reduce(addDecimals, zero) : undefined;
-};
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
@@ -141,8 +125,9 @@ export const callFields: readonly string[] = [
   "total_storage_size_bytes",
 ];
 
-export const listFieldNames = (prefix: string): readonly string[] =>
-  callFields.flatMap((field) => [field, field.replace(/^vendor_/, `${prefix}_`)]);
+export const withPrefix = (field: string, prefix: string) => field.replace(/^vendor_/, `${prefix}_`);
+
+export const listFieldNames = (prefix: string) => callFields.flatMap((field) => [field, withPrefix(field, prefix)]);
 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 export const omittedKey = "omitted_bytes";
@@ -150,46 +135,43 @@ export const omittedKey = "omitted_bytes";
 /** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
-  const omitted: [key: string, size: number][] = [];
-  const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
+  const omitted = new Map<string, number>();
+  const known = new Set(listFieldNames(prefix));
   for (const { key, value } of call.members) {
-    const json = isShortText(key) ? toAllowedJson(key, value, known) : undefined;
+    const isName = known.has(key) && key !== "summary";
+    const isContent = contentFields.has(key) && !isEmpty(value);
+    const json = isContent || !isShortText(key) ? undefined : omitTexts(key, value, isName);
     if (json !== undefined) kept.push([key, json]);
     const omittedBytes = Buffer.byteLength(value.json) - Buffer.byteLength(json ?? "");
-    if (omittedBytes > 0) omitted.push([isShortText(key) ? key : "other", omittedBytes]);
+    if (omittedBytes > 0) omitted.set(isShortText(key) ? key : "other", omittedBytes);
   }
-  if (omitted.length > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
+  if (omitted.size > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
   return parseRawJson(composeMembers(kept));
-};
-
-const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>) => {
-  if (isAbsent(value)) return "null";
-  if (value.json === '""') return value.json;
-  if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
-  const isShort = value.kind === "text" ? isShortText(value.text) : value.kind !== "object" && value.kind !== "list";
-  return isShort ? value.json : undefined;
 };
 
 /** Deeper values in `summary` and unknown fields are omitted. */
 const maxLevels = 16;
 
-const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
-  if (value.kind === "text") return isFact(key, value.json.slice(1, -1)) ? value.json : undefined;
-  if (value.kind !== "object" && value.kind !== "list") return value.json;
-  if (levels === 0) return undefined;
-  if (value.kind === "list") {
-    const items = value.items.map((item) => omitTexts("", item, levels - 1));
+/** Keeps facts. If `isName`, keeps a short text, but no object or list. */
+const omitTexts = (key: string, value: RawJson, isName = false, levels = maxLevels): string | undefined => {
+  const { kind, json } = value;
+  if (kind === "text")
+    return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;
+  if (kind !== "object" && kind !== "list") return json;
+  if (isName || levels === 0) return undefined;
+  if (kind === "list") {
+    const items = value.items.map((item) => omitTexts("", item, false, levels - 1));
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
   const kept = value.members.map(({ key: name, value: member }) => {
-    return [name, isShortText(name) ? omitTexts(name, member, levels - 1) : undefined] as const;
+    return [name, isShortText(name) ? omitTexts(name, member, false, levels - 1) : undefined] as const;
   });
-  return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
+  return kept.length > 0 && kept.every(([, member]) => member === undefined) ? undefined : composeMembers(kept);
 };
 
-const isFact = (key: string, text: string) =>
-  /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
-  (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
-  (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
+const isFact = (key: string, json: string) =>
+  /^"[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?"$/.test(json) ||
+  (key === "status" && /^"[a-z_]{1,32}"$/i.test(json)) ||
+  (key.endsWith("_unit") && /^"[A-Z]{3}"$/.test(json));
 
 const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

@@ -3,18 +3,12 @@ import { wrongValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
-import { formatList } from "../sentences.ts";
 
 /** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `near` is a similar path. `found` describes the parent. */
-export interface MissingStep extends Readonly<Record<"near" | "found", string | undefined>> {
-  readonly kind: "missing";
-  readonly at: string;
-}
-
-type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
+/** `at` ends with the missing step. `found` has the steps that the parent has. `near` is a similar path. */
+export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
@@ -35,35 +29,23 @@ export const parsePath = (text: string, option: string): CallPath => {
   throw wrongValue(option, text, wanted);
 };
 
-export const findPath = (call: RawJson, path: CallPath): PathResult => {
+export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value: RawJson } | MissingStep => {
   let value = call;
-  for (const [depth, next] of path.entries()) {
-    const parent = depth === 0 ? "the call" : formatPath(path.slice(0, depth));
-    const missing = (found: string | undefined, near?: string): PathResult => ({
-      kind: "missing",
-      at: formatPath(path.slice(0, depth + 1)),
-      near: near === undefined ? undefined : formatPath([...path.slice(0, depth), near, ...path.slice(depth + 1)]),
-      found,
-    });
-    if (value.kind !== (typeof next === "number" ? "list" : "object"))
-      return missing(`${parent} is ${describeKind(value)}`);
-    const child = typeof next === "number" ? value.items.at(next) : findMember(value, next);
-    if (child === undefined && typeof next === "number") {
-      const last = value.items.length - 1;
-      return missing(last < 0 ? `${parent} is an empty list` : `found: [0]${last === 0 ? "" : ` to [${last}]`}`);
-    }
+  for (const [depth, step] of path.entries()) {
+    const child = typeof step === "number" ? value.items.at(step) : findMember(value, step);
     if (child === undefined) {
       const keys = [...new Set(value.members.map(({ key }) => key))];
-      return missing(keys.length === 0 ? undefined : `found: ${formatList(keys)}`, findNearest(String(next), keys));
+      const near = findNearest(String(step), keys);
+      return {
+        kind: "missing",
+        at: formatPath(path.slice(0, depth + 1)),
+        found: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
+        near: near === undefined ? undefined : formatPath(path.with(depth, near)),
+      };
     }
     value = child;
   }
   return { kind: "found", value };
-};
-
-const describeKind = ({ kind, text }: RawJson) => {
-  if (kind === "word") return text === "null" ? text : "a boolean";
-  return kind === "object" ? "an object" : `a ${kind === "text" ? "string" : kind}`;
 };
 
 export const formatPath = (path: CallPath) =>

@@ -48,28 +48,24 @@ export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** `calls` counts the calls with a token count. A sum is undefined if no call has this count. */
-  const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
-    calls: 0,
-    prompt: undefined,
-    completion: undefined,
-    total: undefined,
-  };
-  let [calls, callsWithCost, dollars] = [0, 0, zero];
+  /** A sum is undefined if no call has this count. */
+  const tokens: Partial<Record<facts.TokenKind, bigint>> = {};
+  let [calls, callsWithTokens, callsWithCost, dollars] = [0, 0, 0, zero];
   return {
     add({ state, micros, usages, costs }: ReturnType<typeof readFacts>) {
       calls++;
       states[state]++;
       if (micros !== undefined && micros >= 0) durations.push(micros);
       const counted = usages.map((usage) => ({ ...usage, total: facts.sumTokens(usage) }));
-      for (const kind of facts.tokenKinds) {
-        for (const { [kind]: count } of counted) if (count !== undefined) tokens[kind] = (tokens[kind] ?? 0n) + count;
-      }
-      if (counted.some((usage) => facts.tokenKinds.some((kind) => usage[kind] !== undefined))) tokens.calls++;
+      const counts = facts.tokenKinds.flatMap((kind) => counted.map(({ [kind]: count }) => ({ kind, count })));
+      const known = counts.filter(({ count }) => count !== undefined);
+      for (const { kind, count = 0n } of known) tokens[kind] = (tokens[kind] ?? 0n) + count;
+      if (known.length > 0) callsWithTokens++;
       const amounts = costs.flatMap((cost) => facts.readDollars(cost) ?? []);
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },
+    /** `calls` counts the calls that have the value. `usd` is the exact sum of the valid costs in US dollars. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
       /** Returns a percentile by nearest rank, in seconds. */
@@ -77,15 +73,14 @@ const openGroup = (op: string, model: string) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;
       };
+      const { prompt, completion, total } = tokens;
       return {
         op,
         model,
         calls,
-        states,
-        tokens,
-        /** `calls` counts the calls with a duration of at least 0. */
-        duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-        /** `calls` counts the calls with a valid cost in US dollars. `usd` is the exact sum. */
+        ...states,
+        seconds: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
+        tokens: { calls: callsWithTokens, prompt, completion, total },
         cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
       };
     },

@@ -1,5 +1,5 @@
 /** Failures that only commands throw. */
-import type { ConversionObstacle, MissingStep } from "../calls/index.ts";
+import type { MissingStep } from "../calls/index.ts";
 import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
@@ -188,44 +188,29 @@ export const catalogsDiffer = (changes: number) =>
     hint: "omit --exit-code to exit with 0 even if the catalogs differ",
   });
 
-const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
-  running: "it is still running",
-  deleted: "it was deleted",
-  failed: "it failed and has no output",
-  "no-messages": "its inputs have no messages",
-  "no-answer": "it has no output",
-  "odd-answer": "its output is not a message",
-  "several-choices": "its output has several choices",
-  "odd-tools": "its tools are not a list",
-  "no-reward": "it has no reward",
-  "odd-reward": "its reward is not a number",
-};
-
 export const callsUnconvertible = (facts: {
-  calls: readonly { id: string; why: ConversionObstacle }[];
+  calls: readonly { id: string; why: string; needsReward?: true }[];
   requested: number;
   into: "trajectory" | "messages";
-  rewardFrom: string | undefined;
 }) => {
-  const { calls, requested, into, rewardFrom } = facts;
+  const { calls, requested, into } = facts;
   const which = requested === 1 ? "the call" : `${calls.length} of ${requested} calls`;
-  const atPath = rewardFrom === undefined ? {} : { "no-reward": `it has no value at ${rewardFrom}` };
-  const obstacles = { ...conversionObstacles, ...atPath };
-  const reasons = formatList(calls.map(({ id, why }) => `${id} (${obstacles[why]})`));
+  const reasons = formatList(calls.map(({ id, why }) => `${id} (${why})`));
   const message = `cannot convert ${which} to ${into === "trajectory" ? "a trajectory" : "messages"}: ${reasons}`;
   return new Failure("invalid_input", "calls-unconvertible", message, {
-    hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
+    hint: calls.some(({ needsReward }) => needsReward)
       ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
       : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
   });
 };
 
-export const callPathMissing = ({ at, near, found }: MissingStep, ids: readonly string[], requested: number) => {
+export const callPathMissing = (missing: MissingStep, path: string, ids: readonly string[], requested: number) => {
+  const [at, found] = ids.length > 1 ? [path, []] : [missing.at, missing.found];
   const has = ids.length === 1 ? "has" : "have";
-  const first = ids.length === 1 ? "" : `in ${ids[0] ?? ""}, `;
-  const reason = found === undefined ? "" : ` (${first}${found})`;
+  const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
-  return new Failure("not_found", "call-path-missing", message, didYouMean(near, "omit --path to see the whole call"));
+  const hint = "omit --path to see the whole call";
+  return new Failure("not_found", "call-path-missing", message, didYouMean(missing.near, hint));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

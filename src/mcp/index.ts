@@ -24,7 +24,6 @@ export interface Tool {
   run(sent: ToolArguments, signal: AbortSignal): Promise<Readonly<{ texts: readonly string[]; isError: boolean }>>;
 }
 
-const maxQuotedLength = 100;
 const maxReasonLength = 300;
 
 /** @throws Failure `invalid-arguments` */
@@ -64,8 +63,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
       const names = tools.map(({ name }) => name).join(", ");
-      const message = `unknown tool "${params.name.slice(0, maxQuotedLength)}": expected ${names}`;
-      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, message);
+      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
     }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
@@ -82,19 +80,20 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  const ended = new Promise<"stdin ended" | "cut off">((resolve, reject) => {
+  /** True if stdin ended, false if stdout broke or a signal came. */
+  const isInputDone = new Promise<boolean>((resolve, reject) => {
     const { stdin, stdout, signal } = host;
-    stdin.once("end", () => resolve("stdin ended")).once("error", () => resolve("stdin ended"));
+    for (const event of ["end", "error"]) stdin.once(event, () => resolve(true));
     // The listeners stay, so that a late error does not crash the process.
-    for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
-    void waitForAbort(signal).then(() => resolve("cut off"));
+    for (const stream of [stdout, answers]) stream.on("error", () => resolve(false));
+    void waitForAbort(signal).then(() => resolve(false));
     const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
     const tooLong = new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
     // The transport closes itself only if a message is too long.
     server.onclose = () => reject(tooLong);
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
-  if ((await ended) === "stdin ended") {
+  if (await isInputDone) {
     // First the SDK starts the last tool, then all tools end, and then the SDK writes their answers.
     await setImmediate();
     await Promise.allSettled(calls);

@@ -52,26 +52,26 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   };
 };
 
-const listFindings = ({ findings, counts }: Findings, rule: string): Findings => {
+const listFindings = ({ findings, counts }: Findings, rule: string) => {
   const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
   const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
   const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
   return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
-const sortValue = (facts: GroupFacts, key: SortKey): number => {
+const sortValue = (facts: GroupFacts, key: SortKey) => {
   if (key === "problems") return facts.rules.length;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
   return facts[key] ?? Number.NaN;
 };
 
 /** NaN is last in both directions. */
-export const compareNumbers = (a: number, b: number, isDescending: boolean): number => {
+export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query): boolean =>
+const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
   (spread === undefined || isWithin(facts.spread, spread)) &&
@@ -79,19 +79,18 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file);
 
-const isWithin = (value: number | null, [from, to, below]: Range): boolean =>
+const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
 /** Finds neighbors among the selected groups, or in the input if the group is not selected. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
   const at = selected.findIndex((facts) => facts.group === group);
-  const before = at < 0 ? group - 1 : (selected[at - 1]?.group ?? -1);
-  const after = at < 0 ? group + 1 : (selected[at + 1]?.group ?? count);
-  return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
+  if (at < 0) return { at: null, before: group > 0 ? group - 1 : null, after: group + 1 < count ? group + 1 : null };
+  return { at, before: selected[at - 1]?.group ?? null, after: selected[at + 1]?.group ?? null };
 };
 
 /** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
-export const relativePosition = (value: number, from: number, to: number): number => {
+export const relativePosition = (value: number, from: number, to: number) => {
   // Divides by 2 first, because the difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));
@@ -103,12 +102,12 @@ const maxContext = { before: 16, after: 120 };
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
-    const positions = spellings.map((spelled) => ({ at: json.indexOf(spelled), length: spelled.length }));
-    const [first] = positions.filter(({ at }) => at >= 0).sort((a, b) => a.at - b.at);
-    if (first === undefined) continue;
-    const { at, length } = first;
+    // A later spelling can contain an earlier one.
+    const spelled = spellings.findLast((spelling) => json.includes(spelling));
+    if (spelled === undefined) continue;
+    const at = json.indexOf(spelled);
     const [before = ""] = /(?:\\.|[^"\\])*$/s.exec(json.slice(Math.max(0, at - maxContext.before), at)) ?? [];
-    const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + length, at + length + maxContext.after)) ?? [];
+    const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + spelled.length).slice(0, maxContext.after)) ?? [];
     const cut = json[at - before.length - 1] === '"' ? "" : "…";
     return { trajectory, before: `${cut}${decodeEscapes(before)}`, text, after: decodeEscapes(after) };
   }

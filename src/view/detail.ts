@@ -14,8 +14,8 @@ export interface ViewInput {
   readonly inputOptions: {
     readonly files: readonly string[];
     readonly options: readonly string[];
-    readonly where: string | undefined;
-    readonly groupBy: string | undefined;
+    readonly where?: string | undefined;
+    readonly groupBy?: string | undefined;
   };
   readonly logged?: readonly LoggedGroup[] | undefined;
   readonly hasChanged: () => boolean | Promise<boolean>;
@@ -25,26 +25,27 @@ export type ReadInput = () => Promise<ViewInput>;
 
 /** @throws Failure `input-changed` */
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
-  const { groups, found } = input.dataset;
-  const trajectories = (await grouping.readGroupTrajectories(input.dataset, group)).map(parseTrajectory);
+  const { dataset } = input;
+  const { groups, found } = dataset;
+  const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = found.parts.kindOf(groups.firstOf(group));
   const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
+  const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
-    place: grouping.locateGroup(input.dataset, group),
+    place: grouping.locateGroup(dataset, group),
     isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...facts }) => ({
       ...facts,
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
-    exceptions:
-      kind === "group" ? readExceptions(grouping.readGroupStart(input.dataset, group, groups.bytesOf(group))) : [],
+    exceptions: bytes === undefined ? [] : readExceptions(bytes),
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
 
-const readExceptions = (bytes: Buffer): readonly string[] =>
+const readExceptions = (bytes: Buffer) =>
   table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
     const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);
@@ -62,14 +63,13 @@ const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   const measures = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
     isNumber(value) || typeof value === "boolean" ? [[name, value] as const] : [],
   );
+  const messages = table.elementsOf(table.memberAt(root, "messages_and_choices"));
   return {
     place,
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(measures),
-    messages: table
-      .elementsOf(table.memberAt(root, "messages_and_choices"))
-      .map((message) => sliceText(bytes, table.spanOf(message))),
+    messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
   };
 };
 
@@ -79,19 +79,16 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) =>
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group; null for an invalid group or for stdin. */
-const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
-  // For a logged group, returns the command that reads its calls.
-  if (logged !== undefined) {
+/** Returns the command that reads the calls of a logged group, or that logs a group of files. */
+const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
+  if (logged !== undefined)
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
-  }
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   // `my-model` is a placeholder. If the input has no split, `train` is a placeholder, too.
-  const split = dataset.split ?? "train";
-  const log = ["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter];
+  const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
@@ -120,12 +117,12 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
 /** Levels of nesting from a group to a message: group, list of trajectories, trajectory, list of messages. */
 const messageDepth = 4;
 
-const readStart = (bytes: Buffer): table.JsonValue | undefined => {
+const readStart = (bytes: Buffer) => {
   const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
   return start && table.readRoot(start);
 };
 
-const parsePrompt = (list: table.JsonValue | undefined): string => {
+const parsePrompt = (list: table.JsonValue | undefined) => {
   let first = "";
   for (const value of table.elementsOf(list)) {
     const message = table.parseValue(value);
@@ -144,9 +141,15 @@ const joinText = (content: unknown) => {
 };
 
 const shorten = (text: string) => {
-  const start = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
-  const line = [...start.trim()];
+  const line = [
+    ...text
+      .slice(0, maxCharacters * 4)
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  ];
   if (line.length <= maxCharacters) return line.join("");
-  const first = line.slice(0, maxCharacters - 1).join("");
-  return `${first.trimEnd()}…`;
+  return `${line
+    .slice(0, maxCharacters - 1)
+    .join("")
+    .trimEnd()}…`;
 };

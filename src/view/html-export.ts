@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { wrongValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
-import { checkResult } from "../send/index.ts";
+import type { Host } from "../host.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import conversationStyle from "./page/conversation.css?raw";
@@ -15,7 +14,7 @@ import { openSession } from "./session.ts";
 export { pageScript };
 export const pageStyle = `${baseStyle}${conversationStyle}`;
 
-export const formatDocument = (head: string, body: readonly string[]): readonly string[] => [
+export const formatDocument = (head: string, body: readonly string[]) => [
   `<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -33,7 +32,7 @@ ${head}
 ];
 
 /** Allows only the page's script and style, and images in `data:` URLs. */
-export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
+export const formatPolicy = (script: string, style: string, extra: readonly string[] = []) => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
 };
@@ -41,11 +40,8 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-type ExportOptions = Readonly<{ at: number; safe: (json: string) => string; signal: AbortSignal }>;
-
-/** `at` is the time of the export, in milliseconds since 1970. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
-  const { dataset } = input;
+/** `safe` redacts JSON. @throws Failure `input-changed`; the signal's reason */
+export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: (json: string) => string) => {
   const { store, measure } = openSession(input);
   await measure(signal);
   const formatBlock = (id: string, value: PageData | GroupData) =>
@@ -57,15 +53,14 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
   for (const facts of store.groups) {
     signal.throwIfAborted();
     const { group } = facts;
-    const size = dataset.groups.bytesOf(group);
+    const size = input.dataset.groups.bytesOf(group);
     if (rows.length === exportLimits.groups || bytes + size > exportLimits.bytes) continue;
     bytes += size;
     rows.push(await store.readRow(facts));
     const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
     blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
   }
-  const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
-  const { groups, trajectories } = checkResult(dataset);
+  const state: PageState = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
   const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
@@ -75,18 +70,17 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
 <style>${pageStyle}</style>`;
   return {
     pieces: formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`]),
-    groups: { read: groups.read, written: rows.length },
-    trajectories: { read: trajectories.read, written: rows.reduce((sum, { size }) => sum + size, 0) },
+    groups: rows.length,
+    trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };
 };
 
-const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Refuses a file that exists and is not a page. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
-export const requirePageFile = (file: string): void => {
-  if (file === "" || file === "-") throw wrongValue("--html", file, "the name of a file, such as page.html");
+/** Refuses a file that exists and is not a page. @throws Failure `page-exists`, `output-unwritable` */
+export const requirePageFile = (file: string) => {
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
   if (stats === undefined || (stats.isFile() && writeUserFile(file, isPage))) return;

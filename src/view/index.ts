@@ -41,18 +41,18 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     },
     onPageLoad: async () => await onPageLoad(),
   });
-  const listenOptions = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await listen({ ...listenOptions, serverName: "the server of the page", address: "127.0.0.1" });
+  const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
+  const server = await listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
   return {
     /** The token comes after `#`, so browsers do not send the token, and traces do not contain it. */
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token. */
     firstRequest: waitForAbort(opened.signal),
-    showProgress: (done: number, of: number): void => {
-      progress = { phase: "reading", done, of };
+    showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
+      progress = { phase: "reading", done: bytes, of };
     },
     /** Reads a changed input again when the page is reloaded. @throws errors of `read` and of the session */
-    async showInput(read: ReadInput): Promise<void> {
+    async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
         if (ending.signal.aborted) return await input.dataset.close();
@@ -73,7 +73,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         });
       }
     },
-    async close(): Promise<void> {
+    async close() {
       ending.abort();
       await server.close();
       await measured.catch(() => undefined);
@@ -101,7 +101,7 @@ const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory
 const createApp = (
   token: string,
   { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
-): Hono<Bindings> => {
+) => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;

@@ -50,7 +50,7 @@ export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 const defaults = new Map<string, unknown>(Object.entries(allGroups));
 
 /** Omits default values. */
-export const formatQuery = (query: Query): string =>
+export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
 /** Returns undefined for an invalid query. An empty text selects all groups. */

@@ -24,12 +24,14 @@ export const openSession = (input: ViewInput) => {
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let measured = 0;
-  let isMeasured = false;
   const store: GroupStore<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
-    state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
+    state: () => ({
+      progress: { phase: measured === count ? "read" : "measuring", done: measured, of: count },
+      summary,
+    }),
     charts: () => computeCharts(groups, summary.reward.scale),
     search: searches.search,
     readRow: async (facts) => ({
@@ -48,7 +50,7 @@ export const openSession = (input: ViewInput) => {
     ...createAnswers(store),
     store,
     /** @throws Failure `input-changed`; the signal's reason */
-    async measure(signal: AbortSignal): Promise<void> {
+    async measure(signal: AbortSignal) {
       for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;
         const facts = groups[group];
@@ -60,21 +62,15 @@ export const openSession = (input: ViewInput) => {
         ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
       }
       measured = count;
-      isMeasured = true;
     },
-    async close(): Promise<void> {
+    async close() {
       searches.end();
       await dataset.close();
     },
   };
 };
 
-interface MeasuredFacts extends GroupFacts {
-  rules: readonly string[];
-  rewards: readonly number[];
-  mean: number | null;
-  spread: number | null;
-}
+type MeasuredFacts = { -readonly [Name in keyof GroupFacts]: GroupFacts[Name] };
 
 /** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
@@ -158,7 +154,7 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
       if (search.failure !== undefined) throw search.failure.thrown;
       return { has: (group: number) => search.groups.has(group), searched: { share: search.share } };
     },
-    end: (): void => {
+    end: () => {
       for (const { ending } of searches.values()) ending.abort();
     },
   };

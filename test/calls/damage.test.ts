@@ -56,12 +56,12 @@ const call = fc
 const printed = async (
   one: RawJson,
   typed: ScreenFlags,
-  { markdown = false, noContent = false, columns }: { markdown?: boolean; noContent?: boolean; columns?: number } = {},
+  { markdown = false, columns }: { markdown?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
   const finalFacts = () => ({ hasSeveral: false, canBeEmpty: false });
-  await printCalls(screen, repliesWith([one.json]), { ...everything, noContent, isMarkdown: markdown, finalFacts });
+  await printCalls(screen, repliesWith([one.json]), { ...everything, isMarkdown: markdown, finalFacts });
   return host.printed();
 };
 
@@ -73,7 +73,7 @@ describe("a damaged call", () => {
       expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
       expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
       expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
-      expect(await printed(one, {}, { noContent: true })).toContain("status");
+      expect(await printed(omitContent(one, "vendor"), {})).toContain("status");
       const lines = (await printed(one, { color: "never" }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);
     }),
@@ -95,7 +95,7 @@ describe("a damaged call", () => {
       }
       for (const converted of [toMessages(one), toTrajectory(one, { text: "1" })]) {
         if ("line" in converted) JSON.parse(converted.line);
-        else expect(converted.why).toMatch(/^[a-z-]+$/);
+        else expect(converted.why).toMatch(/^its? /);
       }
       expect(["found", "missing"]).toContain(findPath(one, path).kind);
       JSON.parse(omitContent(one, "vendor").json);

@@ -56,12 +56,12 @@ describe("a path into a call", () => {
       '{"output":{"choices":[1],"id":"x"}}',
       "output.choises",
       "output.choices[0]",
-      "found: choices, id",
+      ["choices", "id"],
     ],
-    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, "found: [0]"],
-    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, "found: [0]"],
-    ["id.x", '{"id":"x"}', "id.x", undefined, "id is a string"],
-    ["id[0]", '{"id":null}', "id[0]", undefined, "id is null"],
+    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, ["[0]"]],
+    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
+    ["id.x", '{"id":"x"}', "id.x", undefined, []],
+    ["id[0]", '{"id":null}', "id[0]", undefined, []],
   ])("names the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
     expect(at(json, path)).toEqual({ kind: "missing", at: where, near, found });
   });

@@ -111,28 +111,30 @@ describe("a call as a trajectory", () => {
   });
 
   it.each([
-    ["running", { ...done, ended_at: null, output: null }],
-    ["deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],
-    ["failed", { ...done, output: null, exception: "boom" }],
-    ["no-messages", { ...done, inputs: { prompt: "x" } }],
-    ["no-messages", { ...done, inputs: { messages: [] } }],
-    ["no-messages", { ...done, inputs: { messages: [7] } }],
-    ["no-messages", { ...done, inputs: "x" }],
-    ["no-answer", { ...done, output: null }],
-    ["odd-answer", { ...done, output: { choices: [] } }],
-    ["odd-answer", { ...done, output: { choices: [7] } }],
-    ["odd-answer", { ...done, output: 42 }],
-    ["odd-answer", { ...done, output: { score: 1 } }],
-    ["several-choices", { ...done, output: { choices: [choice, choice] } }],
-    ["odd-tools", { ...done, inputs: { messages, tools: "none" } }],
-  ])("fails as %s for %j", (why, call) => {
+    ["it has no output", { ...done, ended_at: null, output: null }],
+    ["it was deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],
+    ["it has no output", { ...done, output: null, exception: "boom" }],
+    ["its inputs have no messages", { ...done, inputs: { prompt: "x" } }],
+    ["its inputs have no messages", { ...done, inputs: { messages: [] } }],
+    ["its inputs have no messages", { ...done, inputs: { messages: [7] } }],
+    ["its inputs have no messages", { ...done, inputs: "x" }],
+    ["it has no output", { ...done, output: null }],
+    ["its output is not a message", { ...done, output: { choices: [] } }],
+    ["its output is not a message", { ...done, output: { choices: [7] } }],
+    ["its output is not a message", { ...done, output: 42 }],
+    ["its output is not a message", { ...done, output: { score: 1 } }],
+    ["its output has several choices", { ...done, output: { choices: [choice, choice] } }],
+    ["its tools are not a list", { ...done, inputs: { messages, tools: "none" } }],
+  ])("fails because %s, for %j", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
 
   it("has the reward of attributes.reward by default", () => {
     expect(JSON.parse(trajectory({ ...done, attributes: { reward: 0.25 } }, fromAttributes)).reward).toBe(0.25);
-    expect(trajectory(done, fromAttributes)).toBe("unfit: no-reward");
-    expect(trajectory({ ...done, attributes: { reward: "1" } }, fromAttributes)).toBe("unfit: odd-reward");
+    expect(trajectory(done, fromAttributes)).toBe("unfit: it has no value at attributes.reward");
+    expect(trajectory({ ...done, attributes: { reward: "1" } }, fromAttributes)).toBe(
+      "unfit: its reward is not a number",
+    );
   });
 
   it("has the reward of another path, as it is spelled", () => {
@@ -140,8 +142,8 @@ describe("a call as a trajectory", () => {
     const call = (score: string) =>
       `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
     expect(trajectory(call("1.50"), from)).toContain('"reward":1.50,');
-    expect(trajectory(call("true"), from)).toBe("unfit: odd-reward");
-    expect(trajectory(call("null"), from)).toBe("unfit: no-reward");
+    expect(trajectory(call("true"), from)).toBe("unfit: its reward is not a number");
+    expect(trajectory(call("null"), from)).toBe("unfit: it has no value at output.score");
   });
 });
 

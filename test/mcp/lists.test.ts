@@ -35,7 +35,7 @@ describe("rollcall mcp", () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read"]);
     await expect(client.callTool({ name: "check", arguments: { file: ["a"] } })).rejects.toThrow(
-      'unknown tool "check"',
+      "unknown tool: expected models",
     );
   });
 
@@ -217,12 +217,12 @@ describe("the tool catalog", () => {
       [{ catalog: "router", pattern: "a".repeat(2000) }, "expected string to have <=1024 characters"],
       [{ catalog: "router", pattern: { id: [] } }, "expected string, received object"],
       [{ catalog: "router", free: "yes" }, "expected boolean"],
-      [{ catalog: "router", max_price: ["prompt=-1"] }, "invalid max_price"],
+      [{ catalog: "router", max_price: ["prompt=-1"] }, "invalid --max-price"],
       [{ catalog: "router", created_since: "someday" }, "an age such as 12h"],
       [{ catalog: "router", sort: ["idd"] }, "did you mean id?"],
-      [{ catalog: "router", feature: ["tool"] }, 'invalid feature "tool"'],
-      [{ catalog: "router", country: ["XX"] }, 'invalid country "XX"'],
-      [{ catalog: "router", feature: ["--profile=work"] }, 'invalid feature "--profile=work"'],
+      [{ catalog: "router", feature: ["tool"] }, 'invalid --feature "tool"'],
+      [{ catalog: "router", country: ["XX"] }, 'invalid --country "XX"'],
+      [{ catalog: "router", feature: ["--profile=work"] }, 'invalid --feature "--profile=work"'],
       [{ catalog: "router", constructor: 1 }, 'Unrecognized key: "constructor"'],
       [{ catalog: "router", toString: 1 }, 'Unrecognized key: "toString"'],
     ];

@@ -28,7 +28,7 @@ describe("rollcall mcp", () => {
     expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("skips lines that are not messages, with one note, and answers the rest", async () => {
+  it("skips lines that are not messages, and answers the rest", async () => {
     const lines = ["no json", "[]", "null", '{"jsonrpc":"1.0"}', '{"a":', request(7, "models"), "\u0000\u0001"];
     const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
     expect(code).toBe(0);

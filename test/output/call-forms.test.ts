@@ -18,9 +18,8 @@ describe("--fields of a call", () => {
         "",
       ].join("\n"),
     );
-    expect(await printed([call], { typed: { fields: "inputs.a.b.list" } })).toBe(
-      "inputs.a.b.list\n  │ - 1\n  │ - x: 2\n",
-    );
+    const list = await printed([call], { typed: { fields: "inputs.a.b.list" } });
+    expect(list).toBe('inputs.a.b.list  [1, {"x": 2}]\n');
   });
 
   it("refuses a name that neither the interface nor the call has", async () => {

@@ -15,7 +15,6 @@ export const nothing: CallViewOptions = {
   storageSize: false,
   totalStorageSize: false,
   full: false,
-  noContent: false,
   vendorPrefix: "vendor",
 };
 

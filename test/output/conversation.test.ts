@@ -28,7 +28,6 @@ describe("a conversation", () => {
       spoken([
         { role: "assistant", content: null, tool_calls: calls },
         { role: "tool", tool_call_id: "call_1", name: "book", content: '{"ok": true}' },
-        { role: "assistant", function_call: { name: "old", arguments: '{"a":1}' } },
       ]),
     );
     expect(under(text, "assistant")).toEqual([
@@ -53,7 +52,6 @@ describe("a conversation", () => {
       "  │ function:",
       "  │   arguments: 1",
     ]);
-    expect(text).toContain("    → old\n      │ a: 1\n");
   });
 
   it("shows a tool result without an earlier, unanswered call as a separate message", async () => {

@@ -2,17 +2,27 @@
 import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
 const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
+
+/** The output forms, of which a run has one. */
+const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
+  ...kind,
+  conflicts: Object.fromEntries(others.map((other) => [other, "choose one of them"])),
+});
+
 const options = {
-  path: text("print one value of each call, such as output.choices[0]", "path"),
+  path: form(text("print one value of each call, such as output.choices[0]", "path"), "as"),
   as: choice(
     "format: trajectory (for `rollcall log`), messages or markdown",
     ["trajectory", "messages", "markdown"],
     "form",
   ),
-  reward: text("reward for --as trajectory", "number"),
+  reward: {
+    ...text("reward for --as trajectory", "number"),
+    conflicts: { "reward-from": "a trajectory has one reward" },
+  },
   "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
-  list: flag("one line per call: status, operation, model, time, exception"),
-  summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
+  list: form(flag("one line per call: status, operation, model, time, exception"), "path", "as"),
+  summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
   wait: flag("wait until running calls end, for at most --max-wait"),
   ...inGroup("filters", {
     failed: flag("only failed calls; if --running is set, also running calls"),

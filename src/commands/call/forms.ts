@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
+import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
@@ -15,8 +15,9 @@ export type ReadCall = CallReply & { readonly id: string };
 /** The calls that the filter selects, in the order of the given ids. Iterating reads the calls. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  /** Numbers of calls so far; `filteredOut` is undefined without a filter. */
-  readonly totals: () => Readonly<Record<"requested" | "missing", number> & { filteredOut: number | undefined }>;
+  /** Facts about the calls so far. */
+  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> &
+    Readonly<Record<"requested" | "missing" | "filteredOut", number>>;
   readonly vendorPrefix: string;
 }
 
@@ -25,80 +26,58 @@ type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) 
 
 const toNames = (id = "") => ({ id, name: id });
 
-export const createCallFilter = (
-  { failed, running, op, model }: CallReadOptions,
-  prefix: string,
-): ((call: RawJson) => boolean) | undefined => {
+/** Returns undefined if no filter is set. */
+export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
   const matchesOp = compilePattern(op ?? "");
   const matchesModel = compilePattern(model ?? "");
-  return (call) =>
+  return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
     matchesOp(toNames(traced.findOperation(call))) &&
     (model === undefined || traced.findModels(call, prefix).map(toNames).some(matchesModel));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
-  checkFormOptions(context, typed);
-  const { as, reward, rewardFrom } = typed;
+  const { as, list, summary, path, reward, rewardFrom } = typed;
   if ((reward ?? rewardFrom) !== undefined && as !== "trajectory")
     throw requiredOptionMissing(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
-  if (typed.list) return listForm;
-  if (typed.summary) return summaryForm;
-  if (typed.path !== undefined) return valueForm(traced.parsePath(typed.path, "--path"));
+  if (list || (as ?? path) !== undefined) checkForm(context, typed);
+  if (list) return listForm;
+  if (summary) return summaryForm;
+  if (path !== undefined) return valueForm(traced.parsePath(path, "--path"));
   if (as === "messages") return lineForm(as, traced.toMessages);
   if (as !== "trajectory") return pageForm;
   const source = selectReward(reward, rewardFrom);
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
-const checkFormOptions = ({ screen: { fields, format } }: Context, typed: CallReadOptions) => {
-  const { as, list, path, summary, noContent } = typed;
-  const [first, second] = [
-    ...(summary ? ["--summary"] : []),
-    ...(list ? ["--list"] : []),
-    ...(path === undefined ? [] : ["--path"]),
-    ...(as === undefined ? [] : [`--as ${as}`]),
-  ];
-  if (first === undefined) return;
-  if (second !== undefined) throw contradiction(first, second, "choose one of them");
-  if (summary) return;
+const checkForm = ({ screen: { fields, format } }: Context, { as, list, noContent }: CallReadOptions) => {
+  const form = list ? "--list" : as === undefined ? "--path" : `--as ${as}`;
   const printsLines = !list && as !== "markdown";
-  const why = list ? "--list prints a table" : `${first} has its own format`;
-  const hint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
-  if (printsLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
-  if (printsLines && fields !== undefined) throw contradiction(first, "--fields", why);
-  const refusedFormats = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why, list ? hint : undefined);
+  if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
+  const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  const why = `${form} has its own format`;
+  if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
+  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why);
 };
 
-const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {
-  if (reward === undefined) return { path: traced.parsePath(path ?? "attributes.reward", "--reward-from") };
-  if (path !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
+const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
+  if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
   if (!isNumber) throw wrongValue("--reward", reward, "a number such as 1 or -0.5");
   return { text };
 };
 
-const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
-  const isMarkdown = typed.as === "markdown";
-  const finalFacts = () => {
-    const { requested, filteredOut } = totals();
-    const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
-    return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
-  };
-  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
+const pageForm: Form = async ({ screen }, typed, { calls, totals: finalFacts, vendorPrefix }) => {
+  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown: typed.as === "markdown", finalFacts });
 };
-
-const toVisibleCall = (call: RawJson, { noContent }: CallReadOptions, prefix: string) =>
-  noContent ? traced.omitContent(call, prefix) : call;
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
-    for await (const { id, call } of calls) rows.push(toListedCall(toVisibleCall(call, typed, prefix), id, prefix));
+    for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
     // With `--failed` alone, all calls have one status, but different exceptions.
     const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
@@ -133,14 +112,13 @@ const listColumns = {
   exception: 1,
 } satisfies KeyColumns<ListedCall>;
 
-const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
-  const { costs } = typed;
+const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
   const summarizer = traced.openSummary(vendorPrefix);
-  for await (const { call } of calls) summarizer.add(toVisibleCall(call, typed, vendorPrefix));
+  for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
-  const { requested, missing, filteredOut = 0 } = totals();
-  if (count + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
+  const { missing, canBeEmpty } = totals();
+  if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
     screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
 };
@@ -155,25 +133,22 @@ const valueForm =
       if (found.kind === "missing") {
         ids.push(id);
         missing ??= found;
-        // If calls lack different steps, the failure names the whole path.
-        if (missing.at !== found.at)
-          missing = { ...found, at: traced.formatPath(path), near: undefined, found: undefined };
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
       } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });
     }
-    return missing && callPathMissing(missing, ids, totals().requested);
+    return missing && callPathMissing(missing, traced.formatPath(path), ids, totals().requested);
   };
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
-  async ({ screen }, { rewardFrom }, { calls, totals }) => {
-    const obstacles: { id: string; why: traced.ConversionObstacle }[] = [];
+  async ({ screen }, _, { calls, totals }) => {
+    const obstacles: { id: string; why: string; needsReward?: true }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
-      if ("why" in converted) obstacles.push({ id, why: converted.why });
+      if ("why" in converted) obstacles.push({ id, ...converted });
       else await screen.print([converted.line, "\n"], { kind: "json", isPaged: false });
     }
     const { requested } = totals();
-    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into, rewardFrom });
+    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
   };

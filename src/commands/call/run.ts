@@ -1,7 +1,7 @@
 /** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { isRunning, parseCallIds } from "../../calls/index.ts";
+import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
@@ -30,7 +30,6 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  const { concurrency = defaultConcurrency } = typed;
   const typedIds = typed.callId.map((word) => word.trim());
   if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
@@ -43,37 +42,38 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const tally: ReadTally = {
     requested: 0,
     filteredOut: 0,
-    failed: [],
     failedInARow: 0,
-    hasStopped: false,
+    failed: [],
     running: [],
+    hasStopped: false,
   };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (detail = "") => progress.update(`reading calls: ${tally.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
-      if (tally.hasStopped) return undefined;
+    for (let pauseMs = firstPauseMs; !tally.hasStopped; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
       const result = await read(id);
       tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
-      showProgress(`, ${id} is still running`);
       await host.sleep(Math.min(leftMs, pauseMs), host.signal);
     }
+    return undefined;
   };
   const readSelected = async function* () {
     const stop = new AbortController();
+    const { summary, noContent, concurrency = defaultConcurrency } = typed;
     try {
-      const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-      const idsToRead = typed.summary ? skipRepeatedIds(ids) : ids;
-      for await (const result of Readable.from(idsToRead).map(readUntilEnded, { concurrency })) {
+      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined }, stop.signal);
+      const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
+      for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
         countResult(tally, result);
-        showProgress();
-        if ("call" in result && isSelected?.(result.call) !== false) yield result;
-        else if ("call" in result) tally.filteredOut++;
+        progress.update(`reading calls: ${tally.requested} done`);
+        if ("call" in result) {
+          if (isSelected?.(result.call) === false) tally.filteredOut++;
+          else yield noContent ? omitFromReply(result, vendorPrefix) : result;
+        }
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -82,21 +82,20 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     }
   };
   const totals = () => {
-    const missing = tally.failed.filter(({ failure }) => failure.code === "not_found").length;
-    return { requested: tally.requested, missing, filteredOut: isSelected && tally.filteredOut };
+    const { requested, filteredOut, failed } = tally;
+    const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
+    const hasSeveral = requested > 1 || isSelected !== undefined;
+    return { requested, missing, filteredOut, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, running } = tally;
+  const { requested, filteredOut, running, failed } = tally;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const readCount = requested - tally.failed.length;
-  if (filteredOut > 0 && filteredOut === readCount)
-    screen.notice(`the filters match 0 of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
-  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
+  if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
   const [first, ...others] = [
     ...toFailures(tally, project),
     ...(formFailure === undefined ? [] : [formFailure]),
-    ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
+    ...(typed.wait && running.length > 0 ? [callsRunning(running, requested, maxWaitMs)] : []),
   ];
   if (first === undefined) return;
   throw first.withDetails({
@@ -106,8 +105,10 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   });
 };
 
-const exceptionsNote =
-  ". Failed rollouts in a group's `exceptions` have no call. See them with `rollcall view <file> --where 'group.exceptions > 0'`";
+const omitFromReply = (read: ReadCall, prefix: string) => {
+  const call = omitContent(read.call, prefix);
+  return { ...read, call, reply: Buffer.from(`{"call":${call.json}}`) };
+};
 
 /** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
 async function* readCallIds(
@@ -189,11 +190,11 @@ const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, 
   if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")
     return [cause];
   return readFailureCodes.flatMap((code) => {
-    const ofCode = failed.filter((one) => one.failure.code === code);
+    const ofCode = failed.filter(({ failure }) => failure.code === code);
     const [first] = ofCode;
     if (first === undefined) return [];
     const ids = [...new Set(ofCode.map(({ id }) => id))];
-    const http = ofCode.find((one) => one.failure.details.http !== undefined)?.failure.details.http;
+    const http = ofCode.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
     return [callsUnreadable(code, { ids, cause: first.failure, http, requested, hasStopped })];
   });

@@ -50,7 +50,7 @@ export type ReportRequest = Pick<Report, "form" | "file">;
 /** A file to write. Refuses `-`, because the result goes to stdout. */
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
-    if (word === "-") throw wrongValue(option, word, "the name of a file (the result goes to stdout)");
+    if (word === "-" || word === "") throw wrongValue(option, word, "the name of a file (the result goes to stdout)");
     return word;
   });
 

@@ -1,12 +1,10 @@
 /** Runs `rollcall view`: serves or writes a page of groups. */
-import { getRuleSubject } from "../../check/index.ts";
 import { effectiveSettings, getLocalService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { Problem } from "../../failure.ts";
 import { contradiction, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
-import { combineModes, createChangeDetector, filesOf, openSpool } from "../../input/index.ts";
+import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
@@ -28,14 +26,14 @@ export const view = async (context: Context, typed: ViewOptions) => {
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
-  const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
+  const readInput = await openInput(context, typed, ({ bytes, of = 0 }) => update(formatPercent("reading", bytes, of)));
   const input = await readInput();
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);
-  const { groups, trajectories, problems, failure } = checkResult(dataset);
+  const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
-  const page = await pages.exportPage(input, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+  const page = await pages.exportPage(input, host, screen.safe.json);
   // Data of the local service is private.
   const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
   const bytes = pages.writePageFile(file, page.pieces, mode);
@@ -45,21 +43,15 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
       status: "written",
       file,
       bytes,
-      groups: { ...page.groups, rejected: groups.rejected },
-      trajectories: { ...page.trajectories, rejected: trajectories.rejected },
+      groups: { read: groups.read, written: page.groups, rejected: groups.rejected },
+      trajectories: { read: trajectories.read, written: page.trajectories, rejected: trajectories.rejected },
       not_chosen: dataset.filteredOut,
     } satisfies ViewDocument);
   }
-  const { written, read } = page.groups;
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
-  const invalid = groups.rejected === 0 ? "" : `; ${pluralize(groups.rejected, "group is", "groups are")} invalid`;
-  const readFiles = new Set(dataset.sources.flatMap(filesOf));
-  const isUnread = ({ rule, file: input, line }: Problem) =>
-    getRuleSubject(rule) === "input" && input !== undefined && line === undefined && !readFiles.has(input);
-  const unread = problems.some(isUnread) ? "; not all inputs are in the page" : "";
-  screen.notice(`wrote ${written} of ${pluralize(read, "group")} to ${file} (${size})${invalid}${unread}`);
+  screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
-  if (written < read)
+  if (page.groups < groups.read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
   if (failure !== undefined) throw failure;
 };
@@ -73,9 +65,9 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { url } = viewer;
   // Aborted when the first progress shows that the input is readable.
   const inputReadable = new AbortController();
-  const showProgress: OnRead = (bytes, of) => {
+  const showProgress: OnRead = (progress) => {
     inputReadable.abort();
-    viewer.showProgress(bytes, of);
+    viewer.showProgress(progress);
   };
   // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
@@ -110,7 +102,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   return browser;
 };
 
-type OnRead = (bytes: number, of: number) => void;
+type OnRead = pages.Viewer["showProgress"];
 
 const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { file: files } = typed;
@@ -126,8 +118,8 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
       typed,
       split: settings.get("split"),
       continuesAfterErrors: true,
-      onProgress: ({ bytes, of }) => onRead(bytes, of),
-      onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
+      onProgress: onRead,
+      onFetched: onRead,
     });
     printInputNotes(context, dataset, typed);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
@@ -176,11 +168,11 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
       splitNeeded: false,
       groupBy: undefined,
       signal: host.signal,
-      onProgress: ({ bytes: done, of }) => onRead(done, of),
+      onProgress: onRead,
     });
     return {
       dataset: { ...read, close: async () => await bytes.close() },
-      inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
+      inputOptions: { files: [name], options: [] },
       logged,
       hasChanged: async () => {
         // The newest request is the first.

@@ -1,20 +1,21 @@
 /** The page of a traced call (interface 2.4): facts, the turns in inputs and output, and all other fields. */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatDecimal, parseDecimal, roundForDisplay, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
+import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
-import type { Line, Section } from "../views.ts";
-import { findValues, formatValues } from "../wire.ts";
-import { describeBinary, formatSize, formatTree, getDecodedSize } from "./tree.ts";
+import type { Section } from "../views.ts";
+import { findValues } from "../wire.ts";
+import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
 /** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and other keys (interface 2.4). */
 export type CallViewOptions = Readonly<
-  Record<"costs" | "storageSize" | "totalStorageSize" | "full" | "noContent", boolean> & { vendorPrefix: string }
+  Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
 >;
 
 /** Yields the sections of a call's page, not yet safe to print. Makes each section on request to save memory. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
-  const { vendorPrefix: prefix, noContent } = options;
+  const prefix = options.vendorPrefix;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
@@ -24,72 +25,61 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   }
   if (inputs.items !== undefined) yield* toTreeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* toTreeSection("Other output", output.rest);
-  yield* toLineSection("Details", listFields(call, detailLabels, prefix));
+  const details = listFields(call, detailLabels, prefix);
+  if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
-  const others = calls.omitMembers(call, [...calls.listFieldNames(prefix), ...(noContent ? [calls.omittedKey] : [])]);
-  const stated = raw.withoutAbsent(raw.membersOf(others));
-  yield* toTreeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
-  const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
-  const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) }));
-  yield* toLineSection("Omitted (--no-content)", sizes);
+  const known = calls.listFieldNames(prefix);
+  const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
+  if (others.length > 0) yield* toTreeSection("Other", calls.toObject(others));
 }
 
 const maxExceptionLines = 120;
 
-const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}): readonly Section[] =>
+const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
 
-const toLineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
-  lines.length === 0 ? [] : [{ title, lines }];
-
 export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
-  const found = fields.map((label) => {
-    const values = findValues(call, label) ?? [];
-    const tree = values.length === 1 && /object|list/.test(values[0]?.kind ?? "") ? values[0] : undefined;
-    return { label, tree, text: formatValues(values) };
+  const lines = fields.map((label) => {
+    const values = (findValues(call, label) ?? []).filter((value) => !raw.isAbsent(value));
+    return { label, text: values.map(raw.formatInline).join(";") };
   });
-  const lines = found.filter(({ tree }) => tree === undefined);
-  return [{ lines }, ...found.flatMap(({ label, tree }) => toTreeSection(label, tree))];
+  return [{ lines }];
 };
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-const listFacts = (call: raw.RawJson, options: CallViewOptions): readonly Line[] => {
+const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = calls.findState(call, prefix);
   const status = calls.readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
+  const facts: Readonly<Record<string, readonly string[]>> = {
+    reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
+    duration: formatDuration(calls.findDurationMicros(call)),
+    model: [calls.findModels(call, prefix).join(", ")].filter(Boolean),
+    tokens: formatTokens(call),
+    cost: costs ? formatCosts(calls.readCosts(call, prefix)) : [],
+    size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
+    "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
+  };
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...toLines("reward", hasReward ? [roundFraction(raw.formatInline(reward))] : []),
-    ...toLines("duration", formatDuration(calls.findDurationMicros(call))),
-    ...toLines("model", [calls.findModels(call, prefix).join(", ")].filter(Boolean)),
-    ...toLines("tokens", formatTokens(call)),
-    ...(costs ? toLines("cost", formatCosts(calls.readCosts(call, prefix))) : []),
-    ...(storageSize ? toLines("size", [formatStorageSize(call, "storage_size_bytes")]) : []),
-    ...(totalStorageSize ? toLines("total size", [formatStorageSize(call, "total_storage_size_bytes")]) : []),
+    ...Object.entries(facts).flatMap(([label, texts]) =>
+      texts.map((text, at) => ({ label: at === 0 ? label : "", text })),
+    ),
     ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];
 };
 
 const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text);
 
-const toLines = (label: string, texts: readonly string[]): readonly Line[] =>
-  texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
-
 const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
-  if (micros < 1_000_000) return [`${micros / 1000} ms`];
-  if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
-  const seconds = Math.round(micros / 1_000_000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const twoDigits = (value: number) => String(value).padStart(2, "0");
-  const hoursAndMinutes = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${twoDigits(minutes)} min`;
-  return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
+  return [micros < 1_000_000 ? `${micros / 1000} ms` : `${micros / 1_000_000} s`];
 };
 
 const formatTokens = (call: raw.RawJson) =>
@@ -100,35 +90,26 @@ const formatTokens = (call: raw.RawJson) =>
   });
 
 const formatCosts = (costs: readonly calls.Cost[]) => {
-  if (costs.length === 0) return ["not provided by the service"];
+  if (costs.length === 0) return [notProvided];
+  const lines = costs.map(formatCost);
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
-  const hasTotal = costs.length > 1 && dollars.length === costs.length;
-  return [
-    ...costs.map(formatCost),
-    ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : []),
-  ];
+  if (costs.length === 1 || dollars.length < costs.length) return lines;
+  return [...lines, `$${formatDecimal(dollars.reduce(addDecimals, zero))} total`];
 };
 
-const formatCost = ({ model, parts, unit, total }: calls.Cost) => {
-  const money = (amount: string) => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  const partTexts = parts.map(({ what, amount }) => {
-    const decimal = parseDecimal(amount);
-    // Formatting removes an exponent. An amount that is not a number keeps its spelling.
-    return `${money(decimal === undefined ? amount : formatDecimal(decimal))} ${what}`;
-  });
-  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts.join(" + ")}  ${model}`;
+const notProvided = "not provided by the service";
+
+const formatCost = ({ model, unit, total }: calls.Cost) => {
+  if (total === undefined) return `unknown  ${model}`;
+  const amount = formatDecimal(total);
+  return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
 };
 
-/** Assumes that the total size is null if the call is not a root call. */
-const formatStorageSize = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes") => {
+const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
-  if (size === undefined) {
-    const isChild = field === "total_storage_size_bytes" && raw.findValue(call, "parent_id") !== undefined;
-    return isChild ? "unknown (this is not a root call)" : "not provided by the service";
-  }
+  if (size === undefined) return notProvided;
   if (size.kind !== "number") return raw.formatInline(size);
-  const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
-  return /^\d{5,}$/.test(size.text) ? `${exactly} (${formatSize(Number(size.text))})` : exactly;
+  return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
 };
 
 const detailLabels = {
@@ -146,21 +127,20 @@ const detailLabels = {
   vendor_run_step_end: "run step end",
 };
 
-const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
+const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
   Object.entries(labels).flatMap(([field, label]) => {
-    const names = new Set([field.replace(/^vendor_/, `${prefix}_`), field]);
-    return [...names].flatMap((name) => {
+    return [...new Set([calls.withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
       return value === undefined ? [] : [{ label, text: raw.formatInline(value) }];
     });
   });
 
-const findSummary = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
+const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
   const summary = raw.findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
-  const withoutCosts = (value: raw.RawJson) => calls.toObject(value.members.filter(({ key }) => key !== "costs"));
-  const members = withoutCosts(summary).members.map(({ key, value }) => {
-    return { key, value: value.kind === "object" ? withoutCosts(value) : value };
+  const withoutCosts = ({ members }: raw.RawJson) => members.filter(({ key }) => key !== "costs");
+  const members = withoutCosts(summary).map(({ key, value }) => {
+    return { key, value: value.kind === "object" ? calls.toObject(withoutCosts(value)) : value };
   });
   return calls.toObject(members);
 };
@@ -190,7 +170,7 @@ const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quote
 const toTextSection = (text: string): Section =>
   text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true };
 
-const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
+const mergeTexts = (parts: readonly Section[]) => {
   const merged: Section[] = [];
   for (const part of parts) {
     const last = merged.at(-1);
@@ -227,5 +207,5 @@ const flattenParts = (parts: readonly calls.Part[]) =>
 const formatMedia = ({ category, url, data, name = "", format }: calls.Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
-  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(getDecodedSize(data))}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
 };

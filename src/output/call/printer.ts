@@ -1,6 +1,6 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
-import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
-import { findValue, type RawJson } from "../../json/raw-json.ts";
+import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
+import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
 import { printPages } from "../page.ts";
@@ -12,15 +12,14 @@ import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 export type CallReply = Readonly<{ call: RawJson; reply: Uint8Array }>;
 type Replies = AsyncIterable<CallReply>;
 
-interface CallPrinting extends CallViewOptions {
+export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
   /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, prints even an empty list. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
-  const shown = options.noContent ? omitContents(replies, options.vendorPrefix) : replies;
-  const pages = toPages(screen, shown, options);
+  const pages = toPages(screen, replies, options);
   if (options.isMarkdown) {
     return await screen.print(formatPagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
@@ -30,33 +29,26 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
   };
   if (screen.format === "jsonl" && !screen.canPage) {
-    for await (const { call, reply } of shown) await print([call], "call", reply);
+    for await (const { call, reply } of replies) await print([call], "call", reply);
     return;
   }
   const calls: RawJson[] = [];
   let lastReply: Uint8Array | undefined;
-  for await (const { call, reply } of shown) {
+  for await (const { call, reply } of replies) {
     calls.push(call);
     lastReply = reply;
   }
   const { hasSeveral, canBeEmpty } = options.finalFacts();
   if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
   if (lastReply === undefined && !canBeEmpty) return;
-  await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
+  await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
 };
-
-async function* omitContents(replies: Replies, prefix: string) {
-  for await (const { call: whole } of replies) {
-    const call = omitContent(whole, prefix);
-    yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
-  }
-}
 
 async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
   for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
 }
 
-async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner): AsyncIterable<string> {
+async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner) {
   let between = "";
   for await (const { sections } of pages) {
     yield between;
@@ -65,22 +57,21 @@ async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextClean
   }
 }
 
-const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
+const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
   if (fields === undefined) return callSections(call, options);
   const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
-  const names = fields.map((name) => resolveField(name, columns, [call]));
-  return fieldSections(call, names);
+  return fieldSections(
+    call,
+    fields.map((name) => resolveField(name, columns, [call])),
+  );
 };
 
 /** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
 const rewardField = "attributes.reward";
 
-const createColumn = (
-  name: string,
-  { heading = name, ...display }: Partial<Column<unknown>> = {},
-): Column<unknown> => ({
+const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
   name,
-  heading,
+  heading: name,
   rank: 0,
   ...display,
   cell: (_, spelled) => spelled(),
@@ -89,17 +80,11 @@ const createColumn = (
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const listCallColumns = (
-  { vendorPrefix, storageSize, totalStorageSize }: CallViewOptions,
-  hasReward = true,
-): readonly Column<unknown>[] =>
+const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward = true) =>
   [...callFields, ...(hasReward ? [rewardField] : [])]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
-    .map((field) => {
-      const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      return createColumn(name, { isFreeForm: freeForm.includes(name) });
-    });
+    .map((field) => createColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
 
 function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
@@ -164,15 +149,19 @@ const summaryColumns = [
   createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
-/** Formats `{"summary":{…},"groups":[{"op","model",…}]}` with exact decimals. */
+/** Formats `{"summary":{…},"groups":[{"op","model",…}]}`. Sums are bigint or text, so they stay exact. */
 const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
-  const members = (values: object) =>
-    Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
-  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup) => {
-    const costJson = costs ? `,"cost":{${members(cost)}}` : "";
-    return `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${costJson}`;
-  };
   const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
-  const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
-  return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
+  const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
+  const rows = groups.map((group) => toJson({ op: name(group.op), model: name(group.model), ...toCounts(group) }));
+  return composeMembers([
+    ["summary", toJson({ ...toCounts(all), missing })],
+    ["groups", composeArray(rows)],
+  ]);
 };
+
+/** A text is JSON. */
+const toJson = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))
+    : String(value ?? null);

@@ -1,7 +1,6 @@
 /** Formats a JSON value as an indented tree. Replaces base64 data by the type and size of the data. */
 import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
-import { groupDigits } from "../page.ts";
 
 const maxListWidth = 72;
 const indentStep = "  ";
@@ -64,13 +63,10 @@ export const describeBinary = (text: string) => {
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
   return head === null
     ? undefined
-    : `[${head[1] ?? "data"}, ${formatSize(getDecodedSize(text.slice(head[0].length)))}]`;
+    : `[${head[1] ?? "data"}, ${formatRoundedSize(getDecodedSize(text.slice(head[0].length)))}]`;
 };
 
 export const getDecodedSize = (text: string) => {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);
 };
-
-export const formatSize = (bytes: number) =>
-  bytes < 10_000 ? `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}` : formatRoundedSize(bytes);
