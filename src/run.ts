@@ -46,7 +46,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
     const exitCode = toExitCode(failure);
-    await (await loadFailurePrinter()).printFailure(screen, { failure, exitCode });
+    await (await loadFailurePrinter()).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
     return exitCode;
   }

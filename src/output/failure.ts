@@ -1,5 +1,12 @@
 /** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
-import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
+import {
+  type Excerpt,
+  Failure,
+  type FailureLocation,
+  type Problem,
+  toExitCode,
+  toProblemDocument,
+} from "../failure.ts";
 import { formatInputName, positionPrefix } from "../sentences.ts";
 import { type TextCleaner, toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
@@ -8,15 +15,14 @@ import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts"
 
 const maxProblems = 20;
 const maxReplyLength = 2000;
-type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
-export const printFailure = async (screen: Screen, end: RunEnd) => {
+export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
   const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
     isForProgram || printsEvents
-      ? `${safe.json(JSON.stringify(toFailureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, createStyle(screen, paint)),
+      ? `${safe.json(toFailureJson(screen, failure))}\n`
+      : formatFailure(failure, createStyle(screen, paint)),
   );
 };
 
@@ -41,24 +47,22 @@ const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
 /** The error document (output.md). Users rely on the order of the members. */
-export const toFailureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
-  const clean = safe.text;
+export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
-  const shown = problems.slice(0, maxProblems).map((problem) => cleanFacts(toProblemDocument(problem), clean));
-  return {
-    error: {
-      code: failure.code,
-      message: truncateReply(clean(composeMessage(failure))),
-      exit_code: exitCode,
-      retryable: failure.retryable,
-      cause: stoppedBy,
-      hint: hint && clean(hint),
-      where: where && cleanFacts(where, clean),
-      http: http && { ...cleanFacts(http, clean), said: http.said && truncateReply(clean(http.said)) },
-      problems: shown.length === 0 ? undefined : shown,
-      next: next && clean(next),
-    },
+  const shorten = (text: string) => truncateReply(safe.text(text));
+  const error = {
+    code: failure.code,
+    message: shorten(composeMessage(failure)),
+    exit_code: toExitCode(failure),
+    retryable: failure.retryable,
+    cause: stoppedBy,
+    hint,
+    where,
+    http: http && { ...http, said: http.said && shorten(http.said) },
+    problems: problems.length === 0 ? undefined : problems.slice(0, maxProblems).map(toProblemDocument),
+    next,
   };
+  return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? safe.text(value) : value));
 };
 
 const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
@@ -67,14 +71,6 @@ const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) 
 };
 
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
-
-const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
-  const cleanValue = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(cleanValue);
-    return typeof value === "string" ? clean(value) : value;
-  };
-  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, cleanValue(value)]));
-};
 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
@@ -137,14 +133,11 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
-  const header = foldText(text, style);
-  const severityLine = header.findIndex((line) => line.includes(severity));
+  const header = foldText(text, style).join("\n");
+  const isWhole = header.endsWith(rule);
+  const painted = isWhole ? header.slice(0, -rule.length) + paint("faint", rule) : header;
   return [
-    ...header.map((line, at) => {
-      const isLast = at === header.length - 1 && line.endsWith(rule);
-      const painted = isLast ? line.slice(0, -rule.length) + paint("faint", rule) : line;
-      return at === severityLine ? painted.replace(severity, () => paint(tone, severity)) : painted;
-    }),
+    painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
     ...others,
     ...formatHangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
