@@ -7,7 +7,7 @@ import {
   toExitCode,
   toProblemDocument,
 } from "../failure.ts";
-import { formatInputName, positionPrefix } from "../sentences.ts";
+import { positionPrefix } from "../sentences.ts";
 import { type TextCleaner, toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
@@ -129,7 +129,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = formatHangingLines(formatOtherProblems(problem), style, frame?.indent);
+  const others = formatHangingLines(formatOthers(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
@@ -150,21 +150,14 @@ const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOtherProblems = ({ file, message, others }: Problem) => {
+const formatOthers = ({ file, others }: Problem) => {
   if (others === undefined) return undefined;
-  // A line without a file name could be a line of the file that the message names.
-  const namesPosition = /line \d+ of |:\d/.test(message);
-  const isOneFile = others.positions.every((position) => position.startsWith(`${file}:`));
-  let lastName = isOneFile && !namesPosition ? file : undefined;
-  const lead = lastName === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
-  const positions = others.positions.map((position) => {
-    const [, name = "", lineAndColumn = ""] = /^(.*?)((?:(?::\d+){1,2}(?: \(.*\))?)?)$/s.exec(position) ?? [];
-    const isRepeated = lineAndColumn !== "" && name === lastName;
-    lastName = name;
-    return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;
-  });
-  const omission = others.count > positions.length ? ", …" : "";
-  return `and ${others.count} more${positions.length === 0 ? "" : `: ${lead}${positions.join(", ")}${omission}`}`;
+  const { count, positions } = others;
+  if (positions.length === 0) return `and ${count} more`;
+  const isOneFile = positions.every((position) => position.startsWith(`${file}:`));
+  const shown = isOneFile ? positions.map((position) => position.slice(`${file}:`.length)) : positions;
+  const lead = positions.length > 1 ? "lines " : "line ";
+  return `and ${count} more: ${isOneFile ? lead : ""}${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
 };
 
 const minTextColumns = 8;
