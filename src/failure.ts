@@ -39,7 +39,7 @@ export type Problem = Readonly<{
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
   /** Similar problems that are not displayed. `positions` has some of the positions, such as `a.jsonl:3:14`. */
-  others?: { readonly count: number; readonly positions: readonly string[] };
+  others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
 /** output.md promises the order of the members. */

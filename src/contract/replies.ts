@@ -31,21 +31,21 @@ export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
-export interface ReplyEntry {
-  readonly value: ServiceObject;
-  readonly raw: Uint8Array;
+export type ReplyEntry = Readonly<{
+  value: ServiceObject;
+  raw: Uint8Array;
   /** Index in the list. Null elements count, too. */
-  readonly position: number;
-}
+  position: number;
+}>;
 
 /** The objects in the list of a reply, without null elements. */
-export interface ReplyList {
-  readonly bytes: Uint8Array;
-  readonly entries: readonly ReplyEntry[];
-  readonly nullCount: number;
+export type ReplyList = Readonly<{
+  bytes: Uint8Array;
+  entries: readonly ReplyEntry[];
+  nullCount: number;
   /** Assumed: `has_more` means that the list has more pages, which the interface cannot request. */
-  readonly hasMore: boolean;
-}
+  hasMore: boolean;
+}>;
 
 const readListRoot = table.openRootReader(["data"]);
 

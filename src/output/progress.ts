@@ -39,24 +39,24 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
 export const meterFormats = ["bar", "lines", "json", "none"] as const;
 export type MeterFormat = (typeof meterFormats)[number];
 
-interface MeterState {
-  readonly phase: string;
-  readonly bytes: number;
-  readonly ofBytes: number | undefined;
-  readonly groups: number | undefined;
-  readonly waiting?: string | undefined;
-}
+type MeterState = Readonly<{
+  phase: string;
+  bytes: number;
+  ofBytes: number | undefined;
+  groups: number | undefined;
+  waiting?: string | undefined;
+}>;
 
 export type Meter = ReturnType<typeof openMeter>;
 
-interface MeterOptions {
-  readonly format: MeterFormat;
+type MeterOptions = Readonly<{
+  format: MeterFormat;
   /** Monotonic milliseconds. */
-  readonly elapsed: () => number;
-  readonly columns: number;
-  readonly spinner: (label: string) => ProgressIndicator;
-  readonly line: (text: string) => void;
-}
+  elapsed: () => number;
+  columns: number;
+  spinner: (label: string) => ProgressIndicator;
+  line: (text: string) => void;
+}>;
 
 const minEventIntervalMs = 1000;
 
@@ -104,7 +104,7 @@ const minCells = 5;
 /** Texts are in the order of importance. Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
-  { ms, columns }: { readonly ms: number; readonly columns: number },
+  { ms, columns }: Readonly<{ ms: number; columns: number }>,
 ) => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;

@@ -4,13 +4,13 @@ import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
 import { measureWidth, truncate } from "./width.ts";
 
-interface TableView<Row> {
-  readonly columns: readonly ShownColumn<Row>[];
-  readonly rows: readonly Row[];
-  readonly width: number;
-  readonly paint: Paint;
-  readonly clean: TextCleaner;
-}
+type TableView<Row> = Readonly<{
+  columns: readonly ShownColumn<Row>[];
+  rows: readonly Row[];
+  width: number;
+  paint: Paint;
+  clean: TextCleaner;
+}>;
 
 interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank" | "hasNames"> {
   readonly headings: readonly string[];
@@ -29,7 +29,7 @@ const gap = "  ";
 /** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
-type DrawnTable = { readonly pieces: Iterable<string>; readonly omitted: readonly string[] };
+type DrawnTable = Readonly<{ pieces: Iterable<string>; omitted: readonly string[] }>;
 
 export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
   const { rows, width, paint } = view;
