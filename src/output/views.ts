@@ -45,7 +45,7 @@ export type WireObjects = Readonly<{
 
 export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
 
-export type ShownColumn<Row> extends Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> = Readonly<{
+export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> & Readonly<{
   cell: (row: Row, position: number) => string;
   text: (row: Row, position: number) => string;
 }>;
