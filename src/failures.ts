@@ -24,10 +24,8 @@ export const interrupted = (
   });
 };
 
-export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }) =>
-  new Failure("usage", "invalid-arguments", wrong.text, {
-    hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
-  });
+export const invalidArguments = (text: string, hint: string) =>
+  new Failure("usage", "invalid-arguments", text, { hint });
 
 export const subcommandMissing = (
   { command, subcommands }: { command: string; subcommands: readonly string[] },
