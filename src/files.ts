@@ -35,27 +35,18 @@ export const requireSafeOwnership = (path: string) => {
     const facts = tryStat(part, fs.lstatSync);
     if (facts === undefined) return;
     const { uid: owner, mode } = facts;
-    const isLink = facts.isSymbolicLink();
-    const format = (...words: readonly string[]) =>
-      `\`${formatCommandLine(user === 0 || owner === user ? words : ["sudo", ...words])}\``;
-    if (!trusted.includes(owner) && isLink) {
-      const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
-      throw unsafeOwnership(part, message, `remove the link: ${format("rm", part)}`);
-    }
     if (!trusted.includes(owner)) {
       const effect = part === path ? "" : `, so rollcall does not use ${path}`;
-      // A folder that may contain more than rollcall's files should keep its owner.
-      const isOfRollcall = part === path || (part === dirname(path) && basename(part) === "rollcall");
-      const fix = isOfRollcall
-        ? `check its contents, then take ownership: ${format("chown", String(user), part)}`
-        : `run rollcall as user ${owner}`;
-      throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);
+      const message = `${part} belongs to another user (uid ${owner})${effect}`;
+      throw unsafeOwnership(part, message, `run rollcall as user ${owner}`);
     }
     if (facts.isDirectory() && isWritableByOthers(facts)) {
       const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
-      throw unsafeOwnership(part, message, `deny them access: ${format("chmod", "go-w", part)}`);
+      const command = formatCommandLine([...(user === 0 || owner === user ? [] : ["sudo"]), "chmod", "go-w", part]);
+      throw unsafeOwnership(part, message, `deny them access: \`${command}\``);
     }
-    if (isLink && hops < maxLinks) requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), hops + 1);
+    if (facts.isSymbolicLink() && hops < maxLinks)
+      requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), hops + 1);
   };
   requireSafePart(resolve(path), 0);
 };
