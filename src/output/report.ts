@@ -80,7 +80,13 @@ const formatProblem = ({ message, advice, others }: Problem) => {
 /** Each input is a suite, and each problem is a test. */
 const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = [...new Set(inputs)];
-  const suites = names.map((name) => formatSuite(name, problems.filter(({ file }) => file === name), clean));
+  const suites = names.map((name) =>
+    formatSuite(
+      name,
+      problems.filter(({ file }) => file === name),
+      clean,
+    ),
+  );
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
   if (others.length > 0) suites.push(formatSuite("all inputs", others, clean));
   const body = suites.join("");

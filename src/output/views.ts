@@ -45,10 +45,11 @@ export type WireObjects = Readonly<{
 
 export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
 
-export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> & Readonly<{
-  cell: (row: Row, position: number) => string;
-  text: (row: Row, position: number) => string;
-}>;
+export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> &
+  Readonly<{
+    cell: (row: Row, position: number) => string;
+    text: (row: Row, position: number) => string;
+  }>;
 
 export type Page = Readonly<{
   sections: Iterable<Section>;
