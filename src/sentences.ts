@@ -46,10 +46,8 @@ export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number;
 export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
-export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
-  // Without quotes, a terminal may add the question mark to a URL.
-  const quote = suggestion?.includes("://") ? "`" : "";
-  const hint = suggestion === undefined ? otherwise : `did you mean ${quote}${suggestion}${quote}?`;
+export const didYouMean = (suggestion: string | undefined, otherwise?: string) => {
+  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
   return hint === undefined ? {} : { hint };
 };
 
