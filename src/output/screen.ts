@@ -121,8 +121,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     };
     if (canPage && isPaged) {
       const { printPaged } = await import("./pager.ts");
-      const onMissing = (pager: string) => notice(`cannot start the pager ${pager} (set PAGER to another pager)`);
-      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output, onMissing }));
+      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output }));
     } else await writePieces(output, cleanPieces());
   };
 
