@@ -4,12 +4,8 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
   const typed = word.toLowerCase();
   // `maxEdits` is less than the number of letters, because otherwise every short name would be near.
   const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
-  const names = Array.from(candidates, (candidate) => ({ candidate, name: candidate.toLowerCase() }));
-  const near = names.map(({ candidate, name }) => ({ candidate, edits: countEdits(typed, name) }));
-  const [best] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits);
-  if (best !== undefined || typed.length < 2) return best?.candidate;
-  const completions = names.filter(({ name }) => name.startsWith(typed) || name.split(".").includes(typed));
-  return completions.length === 1 ? completions[0]?.candidate : undefined;
+  const near = Array.from(candidates, (name) => ({ name, edits: countEdits(typed, name.toLowerCase()) }));
+  return near.filter(({ edits }) => edits <= maxEdits).sort((a, b) => a.edits - b.edits)[0]?.name;
 };
 
 const countEdits = (a: string, b: string) => {
