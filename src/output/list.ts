@@ -39,13 +39,8 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
 const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
-  const text = (row: Row, position: number) => {
-    const found = formatWireValue(rows, position, path, format);
-    if (found !== undefined) return found;
-    // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
-    const value = formatPlainValue(column.value(row));
-    return value && (formatWireValue(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
-  };
+  const text = (row: Row, position: number) =>
+    formatWireValue(rows, position, path, format) ?? formatPlainValue(column.value(row));
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
