@@ -84,16 +84,7 @@ const fitColumns = (columns: readonly TableColumn[], width: number) => {
   const measured = columns.map(measureColumn);
   const isWide = sumWidths(measured.map(({ full }) => full)) > width;
   const widened = isWide ? widenNames(measured) : measured;
-  const shown = dropColumns(widened, width);
-  const [first, ...others] = shown;
-  const dropped = widened.find((column) => column.tags.some(Boolean) && !shown.includes(column));
-  if (dropped === undefined || first === undefined) return shown;
-  const tags = dropped.tags.map((tag) =>
-    tag?.textInFirstColumn === undefined ? undefined : { ...tag, text: tag.textInFirstColumn },
-  );
-  const tagged = measureColumn({ ...first, tags });
-  const min = Math.max(tagged.min, Math.min(first.min + tagged.full - first.full, tagged.full));
-  return dropColumns([{ ...tagged, min }, ...others], width);
+  return dropColumns(widened, width);
 };
 
 type MeasuredColumn = ReturnType<typeof measureColumn>;

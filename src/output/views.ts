@@ -9,8 +9,6 @@ export const plainPaint: Paint = (_, text) => text;
 
 export type CellTag = Readonly<{
   text: string;
-  /** Follows the first cell if the terminal omits the tag's column. Default: no tag. */
-  textInFirstColumn?: string;
   tone: Tone;
 }>;
 
