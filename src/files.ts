@@ -163,17 +163,14 @@ export const requireUnusedFile = (file: string) => {
   });
 };
 
-const userFile = { title: "", otherFileHint: "choose another file" };
-
-/** @throws Failure `output-unwritable` with `texts`, or the failure of `write` */
-export const writeUserFile = <Result>(file: string, write: () => Result, texts = userFile): Result => {
+/** @throws Failure `output-unwritable`, or the failure of `write` */
+export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), texts.otherFileHint);
-    const message = `cannot write ${texts.title}${file}: ${reason}`;
-    throw new Failure("storage", "output-unwritable", message, { hint, cause: thrown });
+    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), "choose another file");
+    throw new Failure("storage", "output-unwritable", `cannot write ${file}: ${reason}`, { hint, cause: thrown });
   }
 };
 
@@ -205,11 +202,13 @@ export const checkDatabaseMode = (location: string, warn: (problem: Problem) => 
   if (looseMode !== undefined) warn(looseMode);
 };
 
+type WaitingHost = Pick<Host, "signal" | "sleep">;
+
 /** Returns undefined if the content exceeds `maxBytes`. @throws `toError(…)`, the signal's reason */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
-  host: Pick<Host, "signal" | "sleep">,
+  host: WaitingHost,
   toError: (code: string, cause: unknown) => unknown = (_, cause) => cause,
 ): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
@@ -233,7 +232,7 @@ export const readUpTo = async (
 };
 
 /** If the signal aborts before `end`, writes to a named pipe, because only a write ends a blocked open or read. */
-export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
+export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
   const unblock = async () => {
@@ -265,20 +264,16 @@ type UserFile = Readonly<{
   file: string;
   pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
   mode: number;
-  texts?: typeof userFile;
 }>;
 
 /** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
-export const savePieces = async (
-  { file, pieces, mode, texts }: UserFile,
-  { signal, sleep }: Pick<Host, "signal" | "sleep">,
-) => {
+export const savePieces = async ({ file, pieces, mode }: UserFile, { signal, sleep }: WaitingHost) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
-    const draft = writeUserFile(file, () => openDraft(file, mode), texts);
+    const draft = writeUserFile(file, () => openDraft(file, mode));
     try {
-      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), texts);
-      writeUserFile(file, draft.commit, texts);
+      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece));
+      writeUserFile(file, draft.commit);
     } finally {
       draft.discard();
     }

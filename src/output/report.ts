@@ -29,7 +29,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
   requireReportFile(file);
-  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
+  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
 /** The last line of a report file, by which a later run detects changes. */
@@ -38,21 +38,18 @@ const formatChecksum = (form: ReportFormat, text: string) => {
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-const reportFile = { title: "the report to ", otherFileHint: "choose another file with --report" };
-
 /**
  * Refuses to replace a regular file, unless the file is empty or a report that nobody has changed.
  * @throws Failure `report-exists`, `output-unwritable`
  */
 export const requireReportFile = (file: string) => {
-  const check = () => {
+  writeUserFile(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportFormats.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
-  };
-  writeUserFile(file, check, reportFile);
+  });
 };
 
 const isError = ({ severity }: Problem) => severity === "error";
