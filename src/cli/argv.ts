@@ -3,6 +3,7 @@ import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
 import { invalidArguments, subcommandMissing } from "../failures.ts";
+import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import { type GlobalValues, globalOptions } from "./globals.ts";
@@ -111,12 +112,14 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   if (stray !== undefined) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
   if (error === undefined) return;
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n\(Did (you mean [^\n]*)\))?$/s.exec(error.message) ?? [];
+  const [word = ""] = operands;
   const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
-  const sameVerbs = verbs.filter((verb) => isUnknownCommand && commands.lastWord(verb) === operands[0]);
-  const [verb] = sameVerbs.length === 1 ? sameVerbs : [];
+  const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
+  const meant = others.length === 0 && verb !== undefined ? verb.words : findNearest(word, names);
+  const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  const meant = verb === undefined ? near : `you mean ${verb.words}?`;
-  throw invalidArguments(text.replace(missingValue, "$1 requires a value: $1$2"), meant ? `did ${meant}` : seeHelp);
+  const message = text.replace(missingValue, "$1 requires a value: $1$2");
+  throw invalidArguments(message, suggestion ? `did ${suggestion}` : seeHelp);
 };
 
 export const listOptions = (command: Command, root: Command): Kinds => {

@@ -206,7 +206,6 @@ describe("a verb without its noun, or with another noun", () => {
   it.each([
     ["login", "auth login"],
     ["logout", "auth logout"],
-    ["call list", "ledger calls"],
     ["calls", "ledger calls"],
   ])("exits with 2 for `rollcall %s`, and suggests `rollcall %s`", async (typed, meant) => {
     const { code, stderr } = await runRollcall(typed.split(" "));
