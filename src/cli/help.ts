@@ -57,15 +57,14 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const listSubcommands = (command: Command) => {
-  const named = new Map<string, string[]>();
-  const items: Item[] = [];
-  for (const subcommand of command.subcommands) {
+const listSubcommands = ({ subcommands }: Command) => {
+  const items = new Map<string, string>();
+  for (const subcommand of subcommands) {
     const { group, summary, about } = subcommand;
-    if (group === undefined) items.push({ term: formatCommandTerm(subcommand), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(subcommand)]);
+    if (group === undefined) items.set(formatCommandTerm(subcommand), summary ?? about);
+    else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
   }
-  return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
+  return Array.from(items, ([term, description]) => ({ term, description }));
 };
 
 const formatCommandTerm = (command: Command): string => {
@@ -95,7 +94,7 @@ const listArguments = (args: Kinds) =>
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
   }));
 
-const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
+const groupOptions = (options: Kinds) => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
     const { group } = named[1];
@@ -151,22 +150,13 @@ const toOptionItem = ([name, kind]: NamedKind) => {
   return { term: commands.formatFlags(name, kind), description };
 };
 
-const typesByPlaceholder: Readonly<Record<string, string>> = {
-  file: "file",
-  dir: "folder",
-  folder: "folder",
-  duration: "duration",
-  size: "size",
-  n: "number",
-  number: "number",
-  url: "url",
-};
+const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
+const types = ["file", "folder", "duration", "size", "number", "url"];
 
-const describeValue = (name: string, { choices }: Kind<unknown>) => ({
-  name,
-  kind: choices === undefined ? (typesByPlaceholder[name] ?? "text") : "choice",
-  choices: choices ?? null,
-});
+const describeValue = (name: string, { choices = null }: Kind<unknown>) => {
+  const type = typesByPlaceholder[name] ?? name;
+  return { name, kind: choices !== null ? "choice" : types.includes(type) ? type : "text", choices };
+};
 
 const describeCommand = (command: Command) => ({
   name: command.words,
