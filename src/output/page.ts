@@ -115,10 +115,7 @@ function* formatBlock(
     return line.trim() === "" ? "" : indent + line;
   };
   const formatBlockLines = (text: string) =>
-    text.split("\n").flatMap((line) => {
-      const spaces = leadingSpaces(line);
-      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => indentLine(spaces + part));
-    });
+    text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
     // Cleans the whole text at once, so that no harmful sequence is split between portions.
@@ -137,14 +134,6 @@ function* formatBlock(
   const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
   yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
-
-/** Folded parts of a line repeat its indent up to this width. A wider indent would leave too little space. */
-const maxKeptIndent = 16;
-
-const leadingSpaces = (line: string) => {
-  const spaces = /^ */.exec(line)?.[0] ?? "";
-  return spaces.length <= maxKeptIndent ? spaces : "";
-};
 
 const formatFoldNote = (text: string) => {
   const lines = text.split("\n").length;
