@@ -166,9 +166,8 @@ const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2
   if (text === "") return [];
   const line = toPlainLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
-  const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
-  const parts = foldSentence(line, columns - usedIndent - lead.length, 0);
-  return parts.map((part, at) => " ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part);
+  const parts = foldSentence(line, columns - indent - lead.length, 0);
+  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : " ".repeat(lead.length)) + part);
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {

@@ -85,14 +85,13 @@ export const foldLine = (line: string, width: number): readonly string[] => {
 };
 
 const hangingIndent = 2;
-const minIndentedWidth = 8;
 const noBreak = "\ue001";
 /** A command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
 /** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
 export const foldSentence = (text: string, width: number, indent = hangingIndent): readonly string[] => {
-  const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
+  const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");
   const lines = [first];
   for (const word of words) {
