@@ -72,7 +72,6 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
-  ruleCounts: readonly Readonly<{ rule: string; severity: Severity; count: number }>[];
   /** The command to run next. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */

@@ -91,7 +91,6 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     ...formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
     ...locations.map((location) => `  at ${cleanLine(location)}`),
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...formatOmittedProblems(failure).flatMap((text) => foldText(text, style)),
     ...(hint === undefined ? [] : formatLead("hint:", "faint", cleanLine(hint))),
     // The command is not folded, so that it is one line when a user copies it.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${cleanLine(next)}`]),
@@ -107,17 +106,6 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
-
-const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure) => {
-  const omitted = new Map<string, number>();
-  const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
-  const counts =
-    ruleCounts?.filter(({ severity }) => severity === "error") ?? problems.map(({ rule }) => ({ rule, count: 1 }));
-  for (const { rule, count } of counts) add(rule, count);
-  for (const { rule, others } of problems.slice(0, maxProblems)) add(rule, -1 - (others?.count ?? 0));
-  const rules = [...omitted].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
-  return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
-};
 
 const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {

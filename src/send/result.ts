@@ -101,7 +101,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
   const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
   const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
-  return failure?.withDetails({ problems, ruleCounts: dataset.problems.counts });
+  return failure?.withDetails({ problems });
 };
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */

@@ -142,13 +142,13 @@ describe("rollcall check on a terminal", () => {
     expect(lines.join("\n")).toContain("and 1 more: line 5");
   });
 
-  it("shows twenty frames, and counts the other problems by rule", async () => {
+  it("shows twenty frames, and the number of all problems", async () => {
     const tools = (at: number) => `[${'{"function":{}},'.repeat(at)}1]`;
     const lines = Array.from({ length: 60 }, (_, at) => trajectory(1, `,"tools":${tools(at)}`));
     const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")), 80);
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(20);
-    expect(seen.at(-1)).toBe("  and more: 40 wrong-type");
+    expect(seen.join(" ")).toContain("the input has 60 errors (60 wrong-type)");
   });
 
   it("shows a problem of nearly every group once", async () => {
