@@ -26,8 +26,8 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
-      const { words, hasSideEffects = false } = parsed.command;
-      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
+      const { words, hasSideEffects } = parsed.command;
+      const areFieldsChecked = hasSideEffects === true && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked }, safe: screen?.safe });
@@ -45,21 +45,20 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
-    const exitCode = toExitCode(failure);
     await (await loadFailurePrinter()).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
-    return exitCode;
+    return toExitCode(failure);
   }
 };
 
-const catchStrayErrors = (node: NodeJS.Process): { thrown: Promise<never>; close(): void } => {
+const catchStrayErrors = (node: NodeJS.Process) => {
   let rethrow: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
     rethrow = reject;
   });
   thrown.catch(() => undefined);
   node.once("uncaughtException", rethrow).once("unhandledRejection", rethrow);
-  return { thrown, close: () => void node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
+  return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
 /** Loads only the command that a user types, because loading all commands takes longer than most runs. */

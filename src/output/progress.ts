@@ -128,11 +128,11 @@ export const formatBar = (
 
 const formatMegabytes = (bytes: number) => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
-  return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
+  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
 };
 
 const formatDuration = (seconds: number) => {
-  const wholeSeconds = Math.ceil(seconds);
-  if (wholeSeconds < 60) return `${wholeSeconds} s`;
-  return wholeSeconds < 3600 ? `${Math.ceil(wholeSeconds / 60)} min` : `${Math.ceil(wholeSeconds / 3600)} h`;
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
 };

@@ -75,16 +75,13 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const errorColor = hasColor(host, "stderr", options.color);
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
-  let errorPaint: Promise<Paint> | undefined;
   let errorQueue: Promise<void> = Promise.resolve();
   let spinner: progress.ProgressIndicator | undefined;
   let isPagerClosed = false;
 
   /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
   const writeError = (formatText: FormatErrorText) => {
-    errorPaint ??= loadPaint(errorColor);
-    const paint = errorPaint;
-    const write = async () => await errors.write(safe.breakCommands(await formatText(await paint)));
+    const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
