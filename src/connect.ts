@@ -52,7 +52,7 @@ export const openClient = async (context: Context, settings: Settings, retries =
       ...(local === undefined ? {} : { maxWaitMs: Number.POSITIVE_INFINITY, retries: false }),
     }),
   );
-  if (local === undefined) return client;
+  if (!local) return client;
   // An error in the local service says more than the HTTP response.
   return {
     ...client,

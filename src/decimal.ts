@@ -11,7 +11,7 @@ const maxChars = 100;
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
-  if (match === null) return undefined;
+  if (!match) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const power = Number(exponent);
   if (Math.abs(power) > maxExponent) return undefined;

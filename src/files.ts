@@ -33,7 +33,7 @@ export const requireSafeOwnership = (path: string) => {
     const above = dirname(part);
     if (above !== part) requireSafePart(above, hops);
     const facts = tryStat(part, fs.lstatSync);
-    if (facts === undefined) return;
+    if (!facts) return;
     const { uid: owner, mode } = facts;
     if (!trusted.includes(owner)) {
       const effect = part === path ? "" : `, so rollcall does not use ${path}`;
@@ -88,7 +88,7 @@ export type Draft = ReturnType<typeof openDraft>;
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
-  const target = before === undefined || !hasDraft ? path : fs.realpathSync(path);
+  const target = !before || !hasDraft ? path : fs.realpathSync(path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
   let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
   const close = () => {
@@ -98,7 +98,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   const replace = (written: number) => {
     fs.fsyncSync(written);
     // A file that root replaces keeps its owner.
-    if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
+    if (before && before.uid !== fs.fstatSync(written).uid) {
       ignoreErrors(() => fs.fchownSync(written, before.uid, before.gid));
     }
     close();
@@ -151,7 +151,7 @@ export const identifyFile = (file: string): string | undefined =>
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
     // If the file system does not number files, the path identifies the file.
-    if (facts !== undefined && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
+    if (facts && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
@@ -189,7 +189,7 @@ export const removeDrafts = (path: string, before: number) => {
     if (!name.startsWith(prefix) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(prefix.length))) continue;
     const draft = join(dirname(path), name);
     const facts = fs.statSync(draft, { throwIfNoEntry: false });
-    if (facts !== undefined && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
+    if (facts && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
   }
 };
 
@@ -199,7 +199,7 @@ export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(l
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
-  if (looseMode !== undefined) warn(looseMode);
+  if (looseMode) warn(looseMode);
 };
 
 type WaitingHost = Pick<Host, "signal" | "sleep">;

@@ -28,13 +28,13 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects } = parsed.command;
       const areFieldsChecked = hasSideEffects === true && isJsonFormat(options.format);
-      if (areFieldsChecked && options.fields !== undefined)
+      if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked }, safe: screen?.safe });
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (formatText !== undefined) await screen.print([formatText(screen.width)], { kind: "redact-only" });
+    if (formatText) await screen.print([formatText(screen.width)], { kind: "redact-only" });
   };
   try {
     await Promise.race([work(), stray]);

@@ -86,7 +86,7 @@ const createParser = (
   for (const child of children.keys()) parser.addCommand(child);
   parser.hook("preSubcommand", (_, child) => {
     const subcommand = children.get(child);
-    if (subcommand !== undefined) enter(subcommand, child);
+    if (subcommand) enter(subcommand, child);
   });
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
@@ -96,7 +96,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const invocation = commands.formatInvocation(command);
   const names = command.subcommands.map(commands.lastWord);
   const isUnknownCommand = error?.code === "commander.unknownCommand";
-  if (given.has("version") || (help !== undefined && !isUnknownCommand)) return;
+  if (given.has("version") || (help && !isUnknownCommand)) return;
   if (error?.code === "commander.help")
     throw subcommandMissing({ command: invocation, subcommands: names }, (columns) =>
       formatShortHelp(command, columns),
@@ -108,7 +108,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
     .find((name) => given.has(name) && !Object.hasOwn(command.options, name));
   const seeHelp = `see \`${invocation} --help\``;
   if (stray !== undefined) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
-  if (error === undefined) return;
+  if (!error) return;
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n\(Did (you mean [^\n]*)\))?$/s.exec(error.message) ?? [];
   const [word = ""] = operands;
   const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);

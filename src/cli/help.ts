@@ -71,7 +71,7 @@ const formatCommandTerm = (command: Command): string => {
   const { subcommands, args } = command;
   const [only, ...others] = subcommands;
   const name = commands.lastWord(command);
-  if (only === undefined)
+  if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;

@@ -75,7 +75,7 @@ const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
-  if (help !== undefined) return help(style.columns);
+  if (help) return help(style.columns);
   const message = composeMessage(failure);
   const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
   const formatLead = (lead: string, tone: Tone, text: string) => {
@@ -84,7 +84,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   };
   const locations = [
     ...(where?.file === undefined || message.includes(where.file) ? [] : [formatPosition(where)]),
-    ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
+    ...(!http || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
   ];
   const isInMessage = isProblemInMessage(problems, message);
   const lines = [
@@ -102,7 +102,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
 const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
 
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string) =>
-  first !== undefined &&
+  first &&
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
@@ -139,7 +139,7 @@ const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
 const formatOthers = ({ file, others }: Problem) => {
-  if (others === undefined) return undefined;
+  if (!others) return undefined;
   const { count, positions } = others;
   if (positions.length === 0) return `and ${count} more`;
   const isOneFile = positions.every((position) => position.startsWith(`${file}:`));

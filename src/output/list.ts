@@ -35,11 +35,11 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const text = (row: Row, at: number) => spell(at, path, format) ?? formatPlainValue(column.value(row));
     return { ...column, text, cell: (row, at) => column.cell(row, () => text(row, at)) };
   };
-  if (fields === undefined) return columns.map(toShown);
+  if (!fields) return columns.map(toShown);
   return fields.map((name) => {
     const field = wires.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
-    if (column !== undefined) return { ...toShown(column), rank: 0 };
+    if (column) return { ...toShown(column), rank: 0 };
     const text = (_: Row, at: number) => spell(at, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });

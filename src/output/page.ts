@@ -41,9 +41,9 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
     clean: safe.text,
     width: widths === undefined ? Number.POSITIVE_INFINITY : width,
     widthOf: widths?.measureWidth ?? ((line: string) => line.length),
-    omitsMiddle: widths !== undefined && !isFull,
+    omitsMiddle: widths && !isFull,
     fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
-      if (widths === undefined || kind === "command") return [line];
+      if (!widths || kind === "command") return [line];
       const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
       return kind === "sentence"
         ? widths.foldSentence(line, columns, 0)

@@ -22,7 +22,7 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
     yield* pieces;
   };
   const pager = isLong ? await startPager(host) : undefined;
-  if (pager === undefined) return await writePieces(fallback, allPieces());
+  if (!pager) return await writePieces(fallback, allPieces());
   let isComplete = false;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");

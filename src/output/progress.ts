@@ -30,7 +30,7 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
   return {
     update(next) {
       text = clean(next);
-      if (spinner !== undefined) spinner.text = text;
+      if (spinner) spinner.text = text;
     },
     stop: () => end.abort(),
   };
@@ -75,7 +75,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
       else if (waitingSince !== undefined) since += elapsed() - waitingSince;
       waitingSince = state.waiting === undefined ? undefined : elapsed();
       const text = formatBar(state, { ms: elapsed() - since, columns });
-      if (running === undefined) running = spinner(text);
+      if (!running) running = spinner(text);
       else running.update(text);
     } else if (format === "json" && (isNew || elapsed() - since >= minEventIntervalMs)) {
       since = elapsed();

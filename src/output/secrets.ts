@@ -130,7 +130,7 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;
-  for (let match = head.exec(text); match !== null; match = head.exec(text)) {
+  for (let match = head.exec(text); match; match = head.exec(text)) {
     const ends = findEnds(letters, text, match.index);
     head.lastIndex = match.index + 1;
     if (ends.length === 0) continue;
@@ -174,7 +174,7 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
 const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
-  if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
+  if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
   // Begins at the start of a run of letters, so that the time is linear.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";

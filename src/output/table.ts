@@ -123,7 +123,7 @@ function* formatTable(columns: readonly TableColumn[], width: number, paint: Pai
 }
 
 const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
-  if (tag === undefined) return truncate(cell, width);
+  if (!tag) return truncate(cell, width);
   const left = width - measureTag(tag);
   const isTagWhole = left >= minTaggedWidth;
   return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
