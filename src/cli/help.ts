@@ -153,9 +153,11 @@ const toOptionItem = ([name, kind]: NamedKind) => {
 const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
 const types = ["file", "folder", "duration", "size", "number", "url"];
 
-const describeValue = (name: string, { choices = null }: Kind<unknown>) => {
+const describeValue = (name: string, { choices }: Kind<unknown>) => {
   const type = typesByPlaceholder[name] ?? name;
-  return { name, kind: choices !== null ? "choice" : types.includes(type) ? type : "text", choices };
+  const kind = types.includes(type) ? type : "text";
+  return { name, kind: choices ? "choice" : kind, choices: choices ?? null };
+};
 };
 
 const describeCommand = (command: Command) => ({
