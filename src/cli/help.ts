@@ -158,7 +158,6 @@ const describeValue = (name: string, { choices }: Kind<unknown>) => {
   const kind = types.includes(type) ? type : "text";
   return { name, kind: choices ? "choice" : kind, choices: choices ?? null };
 };
-};
 
 const describeCommand = (command: Command) => ({
   name: command.words,
