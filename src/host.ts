@@ -12,15 +12,15 @@ export type Host = Readonly<{
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;
-  terminal: {
-    readonly stdin: boolean;
-    readonly stdout: boolean;
-    readonly stderr: boolean;
-    readonly columns: number;
-    readonly rows: number;
+  terminal: Readonly<{
+    stdin: boolean;
+    stdout: boolean;
+    stderr: boolean;
+    columns: number;
+    rows: number;
     /** True if standard error is a terminal of unknown width, on which text cannot be redrawn in place. */
-    readonly isSizeUnknown: boolean;
-  };
+    isSizeUnknown: boolean;
+  }>;
   /** Milliseconds since 1970. */
   now: () => number;
   /** Monotonic milliseconds. */

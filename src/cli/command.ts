@@ -25,14 +25,11 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 /** `hidden` has commands that no help lists. */
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
-interface CommandDefinition<Args extends Kinds, Options extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "hasSideEffects"> {
-  readonly args?: Args;
-  readonly options?: Options;
-  readonly examples?: readonly string[];
-  readonly subcommands?: readonly Command[];
-  run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
-}
+type CommandDefinition<Args, Options> = Pick<Command, "words" | "about"> &
+  Partial<Omit<Command, "args" | "options" | "run">> &
+  Readonly<{ args?: Args; options?: Options }> & {
+    run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
+  };
 
 export const command = <
   const Args extends Kinds = Record<never, never>,

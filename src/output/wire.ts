@@ -27,12 +27,11 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
 };
 
 /** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
-const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
+const findMember = ({ members }: raw.RawJson, name: string) => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole) return whole;
   const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
-  const shortest = prefixes.reduce((length, { key }) => Math.min(length, key.length), name.length);
-  return prefixes.findLast(({ key }) => key.length === shortest);
+  return prefixes.reverse().sort((a, b) => a.key.length - b.key.length)[0];
 };
 
 /** Formats values for one cell. Numbers keep their spelling. Null is empty. */
@@ -94,15 +93,13 @@ export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 /** Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
-  const spellings: readonly ((column: One) => readonly string[])[] = [
-    ({ name, path = name }) => [name, path],
-    ({ heading }) => [heading],
-    ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
-    ({ heading }) => heading.split("\n", 1),
-  ];
-  const isTyped = (name: string) => normalize(name) === normalize(typed);
-  const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
-  return found.find((column) => column !== undefined);
+  const isTyped = (name = "") => normalize(name) === normalize(typed);
+  return (
+    columns.find(({ name, path }) => isTyped(name) || isTyped(path)) ??
+    columns.find(({ heading }) => isTyped(heading)) ??
+    columns.find(({ name }) => isTyped(name.slice(name.lastIndexOf(".") + 1))) ??
+    columns.find(({ heading }) => isTyped(heading.split("\n", 1)[0]))
+  );
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
