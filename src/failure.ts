@@ -115,11 +115,11 @@ export class Failure extends Error {
     this.details = details;
   }
 
-  withDetails(details: FailureDetails): Failure {
+  withDetails(details: FailureDetails) {
     return new Failure(this.code, this.kind, this.message, { ...this.details, ...details });
   }
 
-  get retryable(): boolean {
+  get retryable() {
     return this.details.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
   }
 }
@@ -132,13 +132,13 @@ export const isFailure = <Kind extends string>(
 export const toExitCode = ({ code, details }: Failure) =>
   code === "interrupted" ? exitCodes.interrupted[details.signal ?? "SIGTERM"] : exitCodes[code];
 
-export const defect = (text: string, details: FailureDetails = {}): Failure =>
+export const defect = (text: string, details: FailureDetails = {}) =>
   new Failure("internal", "defect", `internal error: ${text}`, {
     hint: "run the command again with --debug, and report the command and its output to the maintainers of rollcall",
     ...details,
   });
 
-export const toFailure = (thrown: unknown): Failure => {
+export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return defect(error.message, { stack: error.stack, cause: error });

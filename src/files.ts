@@ -61,7 +61,7 @@ const unsafeOwnership = (part: string, message: string, fix: string) => {
 
 const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
+const tryStat = (path: string, read: typeof fs.statSync = fs.statSync) =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
@@ -69,7 +69,7 @@ const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** Returns a warning if other users have access; undefined on Windows, which has no modes. */
-export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
+export const checkFileMode = (path: string, wanted: "600" | "700") => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
@@ -126,7 +126,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
 };
 
-export const ignoreErrors = <Result>(work: () => Result): Result | undefined => {
+export const ignoreErrors = <Result>(work: () => Result) => {
   try {
     return work();
   } catch {
@@ -146,7 +146,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
 };
 
 /** The identity is the same for all names and links of a file; undefined for a pipe or device. */
-export const identifyFile = (file: string): string | undefined =>
+export const identifyFile = (file: string) =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
@@ -164,7 +164,7 @@ export const requireUnusedFile = (file: string) => {
 };
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */
-export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
+export const writeUserFile = <Result>(file: string, write: () => Result) => {
   try {
     return write();
   } catch (thrown) {
@@ -210,7 +210,7 @@ export const readUpTo = async (
   maxBytes: number,
   host: WaitingHost,
   toError: (code: string, cause: unknown) => unknown = (_, cause) => cause,
-): Promise<Buffer | undefined> => {
+) => {
   const chunks: Buffer[] = [];
   let length = 0;
   let waiting: ReturnType<typeof unblockOnAbort> | undefined;
@@ -283,7 +283,7 @@ export const savePieces = async ({ file, pieces, mode }: UserFile, { signal, sle
 };
 
 /** Refuses a pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
-export const readRegularFile = (path: string): Buffer => {
+export const readRegularFile = (path: string) => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });

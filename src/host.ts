@@ -50,7 +50,7 @@ export const decodePercent = (text: string) => {
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
 /** Lists secrets of rollcall, PostgreSQL and W&B. */
-export const listSecrets = (env: Host["env"]): readonly string[] =>
+export const listSecrets = (env: Host["env"]) =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
     return isSecret && value !== undefined ? [value] : [];
@@ -59,19 +59,19 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
 /** For another program: removes secrets of rollcall and PostgreSQL, and URLs of databases. */
-export const removeSecrets = (env: Host["env"]): Host["env"] => {
+export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !hasSecret(name, value)));
 };
 
-export const currentUser = (): number | undefined => process.geteuid?.();
+export const currentUser = () => process.geteuid?.();
 
 export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
 };
 
-export const withSignal = (host: Host, signal: AbortSignal): Host => {
+export const withSignal = (host: Host, signal: AbortSignal) => {
   const either = AbortSignal.any([host.signal, signal]);
   setMaxListeners(0, either);
   return { ...host, signal: either };

@@ -11,7 +11,7 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
-export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readonly string[] =>
+export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
@@ -34,7 +34,7 @@ export const resendAloneHint = (which: "remaining" | "rejected") =>
 /** Numbers of groups that this run and earlier runs logged. */
 export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
 
-export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts): string =>
+export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>
   `${pluralize(logged, "group")} logged${alreadyLogged === 0 ? "" : `, ${alreadyLogged} already logged`}`;
 
 export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {

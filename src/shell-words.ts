@@ -18,7 +18,7 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
   }
 };
 
-export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
+export const splitCommandLine = (line: string, rules: ShellRules) => {
   const words = splitWords(line, rules);
   const last = words.at(-1);
   if (!last || last.open.quote !== "" || last.isEscaping) return undefined;
@@ -52,7 +52,7 @@ const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".in
 const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
-export const quoteText = (text: string, quote: Quote): string | undefined => {
+export const quoteText = (text: string, quote: Quote) => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
   // An exclamation mark in double quotes may insert an earlier command, and cannot be escaped.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");

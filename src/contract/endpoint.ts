@@ -43,8 +43,8 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
   reply: ReplyReader<Reply>;
 }>;
 
-export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>): Endpoint<P, B, R> => value;
+export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
 
 /** Each value becomes one percent-encoded segment, because model ids contain `/`, spaces and `%`. */
-export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
+export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

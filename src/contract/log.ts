@@ -88,7 +88,7 @@ export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) }
 export type Issue = z.core.$ZodIssue;
 
 /** Stops after `max` issues, because lists can be long. */
-export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
+export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number) => {
   const issues: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;
   return issues;

@@ -6,7 +6,7 @@ import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk
 /** A field may be absent, null or of any type, so each use of a field checks its type. */
 export type ServiceObject = JsonObject;
 
-export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;

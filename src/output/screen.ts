@@ -114,7 +114,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   };
 
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
-  const startSpinner = (label: string): progress.ProgressIndicator => {
+  const startSpinner = (label: string) => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
@@ -143,7 +143,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
-    paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
+    paint: () => loadPaint(hasColor(host, "stdout", options.color)),
     print,
     printText: (text: string) =>
       terminal.stdout
@@ -174,7 +174,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: () => spinner?.stop(),
-    startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
+    startMeter: (wanted: progress.MeterFormat | undefined) => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string) =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);

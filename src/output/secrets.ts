@@ -35,7 +35,7 @@ export const openSecrets = () => {
 };
 
 /** Includes base64 after other bytes, as in `Authorization: Basic`. */
-const listSpellings = (secret: string): readonly SecretSpelling[] => {
+const listSpellings = (secret: string) => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
     if (text.length < minLength) return [];
@@ -162,7 +162,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
 };
 
 /** Finds passwords in URLs, even malformed URLs, and values of options such as `--token`. */
-export const findSecrets = (args: readonly string[]): readonly string[] =>
+export const findSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
     const isSecret = /token(?!s)|key|password|passwd|secret|credential|auth/i.test(option);

@@ -70,7 +70,7 @@ export const truncateStart = (line: string, width: number) => {
   return width <= 0 ? "" : "…";
 };
 
-export const foldLine = (line: string, width: number): readonly string[] => {
+export const foldLine = (line: string, width: number) => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
     const rest = line.slice(at, at + maxUnits(width));
@@ -90,7 +90,7 @@ const noBreak = "\ue001";
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
 /** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
-export const foldSentence = (text: string, width: number, indent = hangingIndent): readonly string[] => {
+export const foldSentence = (text: string, width: number, indent = hangingIndent) => {
   const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");
   const lines = [first];

@@ -91,7 +91,7 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Ignores case, and treats `_`, `-` and spaces alike. */
-export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
+export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]) => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const isTyped = (name = "") => normalize(name) === normalize(typed);
   return (
