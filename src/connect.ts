@@ -89,7 +89,7 @@ export const hasNoLogUrl = (settings: Settings) =>
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await getLocalService(context, settings)).store;
-  return (await createDestinationResolver(settings, openStore))(modelId);
+  return (await createResolver(settings, openStore))(modelId);
 };
 
 type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
@@ -100,11 +100,11 @@ export const createDestinationFilter = async ({ host }: Context, settings: Setti
     const { storeIdentity } = await import("./service/index.ts");
     return await storeIdentity(await settings.service(), { host });
   };
-  const resolveDestination = await createDestinationResolver(settings, identifyStore);
-  return (logged: LogScope) => logged.account === account && logged.destination === resolveDestination(logged.model);
+  const resolve = await createResolver(settings, identifyStore);
+  return (logged: LogScope) => logged.account === account && logged.destination === resolve(logged.model);
 };
 
-const createDestinationResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
+const createResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
   if (settings.local) {
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;

@@ -11,7 +11,7 @@ import { positionPrefix } from "../sentences.ts";
 import { type TextCleaner, toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
-import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
+import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
 
 const maxProblems = 20;
 const maxReplyLength = 2000;
@@ -148,7 +148,7 @@ const formatOthers = ({ file, others }: Problem) => {
   return `and ${count} more: ${isOneFile ? lead : ""}${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
 };
 
-const minTextColumns = 8;
+const minFrame = 8;
 
 const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
@@ -162,13 +162,13 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const { paint } = style;
   const digits = String(excerpt.line).length;
   const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
-  const columns = (style.columns ?? 0) - measureWidth(gutter(""));
-  if (columns < minTextColumns) return undefined;
+  const columns = (style.columns ?? 0) - widthOf(gutter(""));
+  if (columns < minFrame) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
-  const marks = "^".repeat(Math.min(columns - measureWidth(before), Math.max(1, measureWidth(value))));
+  const marks = "^".repeat(Math.min(columns - widthOf(before), Math.max(1, widthOf(value))));
   const lines = [
     paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${after}`, columns),
-    `${paint("faint", gutter(""))}${" ".repeat(measureWidth(before))}${paint(tone, marks)}`,
+    `${paint("faint", gutter(""))}${" ".repeat(widthOf(before))}${paint(tone, marks)}`,
   ];
   return { lines, indent: digits + 2 };
 };
@@ -187,10 +187,10 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");
-  const valueColumns = columns - measureWidth(front) - measureWidth(back);
+  const valueColumns = columns - widthOf(front) - widthOf(back);
   const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), valueColumns));
   // The mark below the value takes a column even if the value is empty.
-  const sideColumns = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
-  const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - measureWidth(back)));
-  return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - measureWidth(shownFront)) };
+  const sideColumns = Math.max(0, columns - Math.max(1, widthOf(shownValue)));
+  const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - widthOf(back)));
+  return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - widthOf(shownFront)) };
 };

@@ -40,7 +40,7 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
     paint: await paint(),
     clean: safe.text,
     width: widths === undefined ? Number.POSITIVE_INFINITY : width,
-    widthOf: widths?.measureWidth ?? ((line: string) => line.length),
+    widthOf: widths?.widthOf ?? ((line: string) => line.length),
     omitsMiddle: widths && !isFull,
     fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
       if (!widths || kind === "command") return [line];
@@ -60,18 +60,14 @@ function* formatSection(section: Section, layout: Layout) {
   const titleLine = layout.clean(title ?? "").replaceAll("\n", " ");
   if (title !== undefined)
     yield layout.fold(titleLine, titleIndent.length).map((part) => titleIndent + layout.paint("strong", part));
-  yield formatLabelledLines(lines, indent, layout);
+  yield formatLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
   if (block !== undefined) yield* formatBlock(section, indent, layout);
 }
 
 const indentStep = "  ";
 
-const formatLabelledLines = (
-  lines: readonly Line[],
-  indent: string,
-  { paint, clean, fold, width, widthOf }: Layout,
-) => {
+const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: Layout) => {
   const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + indentStep.length;
@@ -101,7 +97,7 @@ const tailLines = 4;
 const minOmittedLines = 8;
 
 /** Maximum characters of a portion of a block, or of each end of a huge block. */
-const maxLayoutLength = 64 * 1024;
+const maxPortion = 64 * 1024;
 
 /** Yields the lines of a block in portions, because a block may have 50 MB. */
 function* formatBlock(
@@ -114,23 +110,22 @@ function* formatBlock(
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
-  const formatBlockLines = (text: string) =>
-    text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
+  const toLines = (text: string) => text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
     // Cleans the whole text at once, so that no harmful sequence is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
-      const lineEnd = whole.indexOf("\n", from + maxLayoutLength);
+      const lineEnd = whole.indexOf("\n", from + maxPortion);
       end = lineEnd < 0 ? whole.length : lineEnd;
-      yield formatBlockLines(whole.slice(from, end));
+      yield toLines(whole.slice(from, end));
     }
     return;
   }
-  const isHuge = text.length > 2 * maxLayoutLength;
-  const head = formatBlockLines(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
+  const isHuge = text.length > 2 * maxPortion;
+  const head = toLines(clean(isHuge ? text.slice(0, maxPortion) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
-  const tail = isHuge ? formatBlockLines(clean(text.slice(-maxLayoutLength))) : head;
+  const tail = isHuge ? toLines(clean(text.slice(-maxPortion))) : head;
   const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
   yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }

@@ -4,15 +4,15 @@ import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
 
-export type ProgressIndicator = { update(label: string): void; stop(): void };
+export type Progress = { update(label: string): void; stop(): void };
 
 const spinnerDelayMs = 150;
 
-export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
+export const noProgress: Progress = { update: () => undefined, stop: () => undefined };
 
 type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: TextCleaner }>;
 
-export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
+export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Progress => {
   const end = new AbortController();
   const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
@@ -54,14 +54,14 @@ type MeterOptions = Readonly<{
   /** Monotonic milliseconds. */
   elapsed: () => number;
   columns: number;
-  spinner: (label: string) => ProgressIndicator;
+  spinner: (label: string) => Progress;
   line: (text: string) => void;
 }>;
 
 const minEventIntervalMs = 1000;
 
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
-  let running: ProgressIndicator | undefined;
+  let running: Progress | undefined;
   let phase = "";
   /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
   let since = 0;
@@ -81,7 +81,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
       since = elapsed();
       line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
     } else if (format === "lines" && isNew) {
-      line(ofBytes === null ? phase : `${phase} ${formatMegabytes(ofBytes)}`);
+      line(ofBytes === null ? phase : `${phase} ${formatMB(ofBytes)}`);
     }
   };
   return {
@@ -113,9 +113,9 @@ export const formatBar = (
     share === undefined ? "" : `${Math.floor(share * 100)}%`,
     // After the last byte, nobody knows how long the service takes.
     waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
-    ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
+    ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // For a growing file, this is the rate of its writer, not of rollcall.
-    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
+    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMB(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");
   const texts = parts.map((_, at) => [phase, ...parts.slice(0, at + 1)].join(" "));
@@ -126,7 +126,7 @@ export const formatBar = (
   return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
 };
 
-const formatMegabytes = (bytes: number) => {
+const formatMB = (bytes: number) => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
   return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
 };

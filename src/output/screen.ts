@@ -76,7 +76,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
   let errorQueue: Promise<void> = Promise.resolve();
-  let spinner: progress.ProgressIndicator | undefined;
+  let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
   /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */

@@ -17,7 +17,7 @@ const headLength = 4;
 export const openSecrets = () => {
   const known = new Set<string>();
   // The longest spelling is first, because a secret may contain another secret.
-  let spellings: readonly SecretSpelling[] = [];
+  let spellings: readonly Spelling[] = [];
   return {
     add(secret: string) {
       if (known.has(secret)) return;
@@ -57,7 +57,7 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
-type SecretSpelling = ReturnType<typeof compileSpelling>;
+type Spelling = ReturnType<typeof compileSpelling>;
 
 /** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
@@ -126,7 +126,7 @@ const findEnds = (letters: readonly string[], text: string, from: number) => {
   return ends;
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling) => {
+const redactSpelling = (text: string, { letters, head, isBase64 }: Spelling) => {
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;

@@ -2,7 +2,7 @@
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
-import { measureWidth, truncate } from "./width.ts";
+import { truncate, widthOf } from "./width.ts";
 
 type TableView<Row> = Readonly<{
   columns: readonly ShownColumn<Row>[];
@@ -44,8 +44,8 @@ const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView
   const cells = align === "decimal" ? alignPoints(texts) : texts;
   const tags = rows.map((row) => tag?.(row));
   const headings = heading.split("\n").map(clean);
-  const widths = cells.map((text, at) => measureWidth(text) + measureTag(tags[at])).sort((a, b) => a - b);
-  const headingWidth = Math.max(...headings.map(measureWidth));
+  const widths = cells.map((text, at) => widthOf(text) + measureTag(tags[at])).sort((a, b) => a - b);
+  const headingWidth = Math.max(...headings.map(widthOf));
   const full = Math.max(headingWidth, widths.at(-1) ?? 0);
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
   // A truncated number would be a wrong number.
@@ -54,7 +54,7 @@ const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView
   return { name, rank, hasNames, headings, cells, tags, isNumber, full, preferred, min };
 };
 
-const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
+const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : widthOf(tag.text) + 1);
 
 const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
@@ -83,8 +83,8 @@ const measureDistinctWidth = (cells: readonly string[]) => {
     const before = sorted[at] ?? "";
     const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
     if (common < 0) return most;
-    const width = measureWidth(cell.slice(0, common)) + 2;
-    return Math.max(most, Math.min(width, Math.max(measureWidth(cell), measureWidth(before))));
+    const width = widthOf(cell.slice(0, common)) + 2;
+    return Math.max(most, Math.min(width, Math.max(widthOf(cell), widthOf(before))));
   }, 0);
 };
 
@@ -158,8 +158,8 @@ const layOutRows = (
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
   // cli-table3 knows the character widths of 2019, so it gets placeholders of the right width instead of cells.
-  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(measureWidth(cell))));
-  const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
+  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
+  const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
   // The lookbehind prevents an attempt to match at each of many spaces.
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;

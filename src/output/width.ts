@@ -9,7 +9,7 @@ const singleWidthText =
 /** No terminal has as many columns. */
 const maxMeasuredUnits = 4096;
 
-export const measureWidth = (line: string) => {
+export const widthOf = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
   let width = Math.max(0, line.length - maxMeasuredUnits);
   const visible = stripVTControlCharacters(line.slice(0, maxMeasuredUnits));
@@ -48,24 +48,24 @@ const takeStart = (line: string, width: number) => {
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
   for (const { segment, index } of splitGraphemes(start)) {
-    left -= measureWidth(segment);
+    left -= widthOf(segment);
     if (left < 0) return start.slice(0, index);
   }
   return start;
 };
 
 export const truncate = (line: string, width: number) => {
-  if (measureWidth(line) <= width) return line;
+  if (widthOf(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
 };
 
 export const truncateStart = (line: string, width: number) => {
-  if (measureWidth(line) <= width) return line;
+  if (widthOf(line) <= width) return line;
   const end = line.slice(-maxUnits(width));
-  let over = measureWidth(end) - Math.max(0, width - 1);
+  let over = widthOf(end) - Math.max(0, width - 1);
   for (const { segment, index } of splitGraphemes(end)) {
     if (over <= 0) return `…${end.slice(index)}`;
-    over -= measureWidth(segment);
+    over -= widthOf(segment);
   }
   return width <= 0 ? "" : "…";
 };
@@ -96,8 +96,8 @@ export const foldSentence = (text: string, width: number, indent = hangingIndent
   const lines = [first];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
-    const own = before + (measureWidth(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
-    if (measureWidth(longer) <= width) lines[lines.length - 1] = longer;
+    const own = before + (widthOf(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
+    if (widthOf(longer) <= width) lines[lines.length - 1] = longer;
     else lines.push(own);
   }
   return lines.map((line) => line.replaceAll(noBreak, " "));
