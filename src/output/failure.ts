@@ -8,7 +8,7 @@ import {
   toProblemDocument,
 } from "../failure.ts";
 import { positionPrefix } from "../sentences.ts";
-import { type TextCleaner, toOneLine } from "./cleaner.ts";
+import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
@@ -44,7 +44,7 @@ const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) =>
 type TextStyle = ReturnType<typeof createStyle>;
 
 const foldText = (text: string, { columns }: TextStyle) =>
-  columns === undefined ? [text] : foldSentence(text, columns);
+  columns === undefined ? text : foldSentence(text, columns).join("\n");
 
 /** The error document (output.md). Users rely on the order of the members. */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
@@ -77,26 +77,21 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help) return help(style.columns);
   const message = composeMessage(failure);
-  const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
-  const formatLead = (lead: string, tone: Tone, text: string) => {
-    const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
-    return [paint(tone, lead) + first.slice(lead.length), ...rest];
-  };
-  const locations = [
-    ...(where?.file === undefined || message.includes(where.file) ? [] : [formatPosition(where)]),
-    ...(!http || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
-  ];
+  const cleanLine = (text: string) => toOneLine(clean(text));
+  const formatLead = (lead: string, tone: Tone, text: string) =>
+    foldText(`${lead} ${text}`, style).replace(lead, () => paint(tone, lead));
   const isInMessage = isProblemInMessage(problems, message);
-  const lines = [
-    ...formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
-    ...locations.map((location) => `  at ${cleanLine(location)}`),
+  const parts = [
+    formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
+    where?.file && !message.includes(where.file) && `  at ${cleanLine(formatPosition(where))}`,
+    http && !message.includes(http.url) && `  at ${cleanLine(`${http.method} ${http.url}`)}`,
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...(hint === undefined ? [] : formatLead("hint:", "faint", cleanLine(hint))),
+    hint && formatLead("hint:", "faint", cleanLine(hint)),
     // The command is not folded, so that it is one line when a user copies it.
-    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${cleanLine(next)}`]),
-    ...(stack === undefined ? [] : [clean(stack)]),
+    next && `${paint("faint", "next:")} ${cleanLine(next)}`,
+    stack && clean(stack),
   ];
-  return `${lines.join("\n")}\n`;
+  return `${parts.filter(Boolean).join("\n")}\n`;
 };
 
 const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
@@ -121,7 +116,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
-  const header = foldText(text, style).join("\n");
+  const header = foldText(text, style);
   const isWhole = header.endsWith(rule);
   const painted = isWhole ? header.slice(0, -rule.length) + paint("faint", rule) : header;
   return [
@@ -148,7 +143,7 @@ const formatOthers = ({ file, others }: Problem) => {
   return `and ${count} more: ${isOneFile ? lead : ""}${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
 };
 
-const minFrame = 8;
+const minFrameColumns = 8;
 
 const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
@@ -163,7 +158,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const digits = String(excerpt.line).length;
   const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
   const columns = (style.columns ?? 0) - widthOf(gutter(""));
-  if (columns < minFrame) return undefined;
+  if (columns < minFrameColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
   const marks = "^".repeat(Math.min(columns - widthOf(before), Math.max(1, widthOf(value))));
   const lines = [
