@@ -150,7 +150,7 @@ const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2
   const line = toPlainLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const parts = foldSentence(line, columns - indent - lead.length, 0);
-  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : " ".repeat(lead.length)) + part);
+  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : "").padEnd(lead.length) + part);
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {

@@ -45,8 +45,8 @@ const collectScreenful = async (taken: string[], pieces: PagedOutput["pieces"], 
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
-    lines += countLines(next.value, terminal.columns || 80);
-    if (lines >= (terminal.rows || 24)) return true;
+    lines += countLines(next.value, terminal.columns);
+    if (lines >= terminal.rows) return true;
   }
   return false;
 };

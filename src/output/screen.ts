@@ -139,7 +139,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     },
     /** In columns; infinite with neither a terminal nor `COLUMNS`. */
     get width() {
-      if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
+      if (terminal.stdout) return terminal.columns;
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
