@@ -46,10 +46,10 @@ export const openClient = async (context: Context, settings: Settings, retries =
       baseUrl: (host) => local?.url ?? settings.address(host),
       toUrlChange: settings.toUrlChange,
       credential: async (use, about) =>
-        local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
-      project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
+        local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
+      project: project ? { header: settings.require("project_header"), value: project } : undefined,
       // The local service is part of this process, so waiting would not make it available again.
-      ...(local === undefined ? {} : { maxWaitMs: Number.POSITIVE_INFINITY, retries: false }),
+      ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false } : {}),
     }),
   );
   if (!local) return client;

@@ -47,8 +47,8 @@ export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string) => {
-  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
-  return hint === undefined ? {} : { hint };
+  const hint = suggestion ? `did you mean ${suggestion}?` : otherwise;
+  return hint ? { hint } : {};
 };
 
 export const describeSystemCode = (code: string) =>

@@ -58,7 +58,7 @@ const listOperands = (root: Command, argv: readonly string[]) => {
 const loadTreeFor = async (program: Program, word: string) => {
   const nouns = { ...program.nouns, ...program.hidden };
   const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
-  return load === undefined ? await commands.loadTree(program) : { ...program.root, subcommands: [await load()] };
+  return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
 /** @param enter is called when the parser passes on to the parser of a subcommand */
@@ -88,7 +88,7 @@ const createParser = (
     const subcommand = children.get(child);
     if (subcommand) enter(subcommand, child);
   });
-  return command.run === undefined ? parser : parser.action(() => undefined);
+  return command.run ? parser.action(() => undefined) : parser;
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
@@ -107,13 +107,13 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
     .flatMap((parent) => Object.keys(parent.options))
     .find((name) => given.has(name) && !Object.hasOwn(command.options, name));
   const seeHelp = `see \`${invocation} --help\``;
-  if (stray !== undefined) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
+  if (stray) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
   if (!error) return;
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n\(Did (you mean [^\n]*)\))?$/s.exec(error.message) ?? [];
   const [word = ""] = operands;
   const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
   const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
-  const meant = others.length === 0 && verb !== undefined ? verb.words : findNearest(word, names);
+  const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
   const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
   const message = text.replace(missingValue, "$1 requires a value: $1$2");

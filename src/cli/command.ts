@@ -42,11 +42,11 @@ export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trim
 export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
 export const formatFlags = (name: string, { short, placeholder }: Kind<unknown>) =>
-  `${short === undefined ? "" : `-${short}, `}--${name}${placeholder === undefined ? "" : ` <${placeholder}>`}`;
+  `${short ? `-${short}, ` : ""}--${name}${placeholder ? ` <${placeholder}>` : ""}`;
 
 export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
-  const term = `${name}${repeatable === true ? dots : ""}`;
-  return required === true ? `<${term}>` : `[${term}]`;
+  const term = `${name}${repeatable ? dots : ""}`;
+  return required ? `<${term}>` : `[${term}]`;
 };
 
 export const formatUsage = (command: Command) =>

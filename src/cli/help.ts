@@ -84,14 +84,14 @@ const listOwnItems = ({ args, options }: Command) => [
   ...listArguments(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
-    description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
+    description: kind.default ? `${kind.about} (default: ${kind.default})` : kind.about,
   })),
 ];
 
 const listArguments = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
-    description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
+    description: choices ? `${about}: ${choices.join(", ")}` : about,
   }));
 
 const groupOptions = (options: Kinds) => {
@@ -134,19 +134,16 @@ export const formatFullHelp = (command: Command, root: Command | undefined, term
     section("Arguments", listArguments(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     formatExamples(command).join("\n"),
-    root === undefined ? "" : options("Global options", Object.entries(root.options)),
+    root ? options("Global options", Object.entries(root.options)) : "",
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
 const toOptionItem = ([name, kind]: NamedKind) => {
-  const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
+  const { about, placeholder, choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
-  const description = [
-    `${about}${namesChoices ? "" : `: ${choices.join(", ")}`}`,
-    ...(defaultValue === undefined ? [] : [`(default: ${defaultValue})`]),
-    ...(repeatable === true ? ["(repeatable)"] : []),
-  ].join(" ");
+  const notes = [defaultValue && ` (default: ${defaultValue})`, repeatable && " (repeatable)"];
+  const description = [about, !namesChoices && `: ${choices.join(", ")}`, ...notes].filter(Boolean).join("");
   return { term: commands.formatFlags(name, kind), description };
 };
 
@@ -171,9 +168,9 @@ const describeCommand = (command: Command) => ({
   })),
   options: Object.entries(command.options).map(([name, kind]) => ({
     name: `--${name}`,
-    short: kind.short === undefined ? null : `-${kind.short}`,
+    short: kind.short ? `-${kind.short}` : null,
     about: kind.about,
-    value: kind.placeholder === undefined ? null : describeValue(kind.placeholder, kind),
+    value: kind.placeholder ? describeValue(kind.placeholder, kind) : null,
     default: kind.default ?? null,
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,

@@ -54,7 +54,7 @@ const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView
   return { name, rank, hasNames, headings, cells, tags, isNumber, full, preferred, min };
 };
 
-const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : widthOf(tag.text) + 1);
+const measureTag = (tag: CellTag | undefined) => (tag ? widthOf(tag.text) + 1 : 0);
 
 const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
