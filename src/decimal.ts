@@ -27,7 +27,7 @@ export const formatDecimal = ({ digits, places }: Decimal) => {
 
 export const compareDecimals = (a: Decimal, b: Decimal) => {
   const [left, right] = [shiftDecimal(a, b.places).digits, shiftDecimal(b, a.places).digits];
-  return left === right ? 0 : left < right ? -1 : 1;
+  return Number(left > right) - Number(left < right);
 };
 
 export const addDecimals = (a: Decimal, b: Decimal) => ({

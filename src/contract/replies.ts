@@ -63,8 +63,8 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   const entries = elements.flatMap((raw, position) =>
     raw[0] === letterN ? [] : [{ value: JSON.parse(Buffer.from(raw).toString()), raw, position }],
   );
-  const hasMoreValue = table.memberAt(root, "has_more");
-  const hasMore = hasMoreValue !== undefined && table.parseValue(hasMoreValue) === true;
+  const more = table.memberAt(root, "has_more");
+  const hasMore = more !== undefined && table.parseValue(more) === true;
   return { value: { bytes, entries, nullCount: elements.length - entries.length, hasMore } };
 };
 
