@@ -90,17 +90,17 @@ export const openDraft = (path: string, mode = 0o600) => {
   const hasDraft = before?.isFile() !== false;
   const target = !before || !hasDraft ? path : fs.realpathSync(path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
-  let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
+  const file = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
+  let isOpen = true;
   const close = () => {
-    if (file !== undefined) fs.closeSync(file);
-    file = undefined;
+    if (isOpen) fs.closeSync(file);
+    isOpen = false;
   };
-  const replace = (written: number) => {
-    fs.fsyncSync(written);
+  const replace = () => {
+    fs.fsyncSync(file);
     // A file that root replaces keeps its owner.
-    if (before && before.uid !== fs.fstatSync(written).uid) {
-      ignoreErrors(() => fs.fchownSync(written, before.uid, before.gid));
-    }
+    if (before && before.uid !== fs.fstatSync(file).uid)
+      ignoreErrors(() => fs.fchownSync(file, before.uid, before.gid));
     close();
     fs.renameSync(draft, target);
     // Some systems cannot sync a folder. The bytes of the file are on disk already.
@@ -112,11 +112,9 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   return {
     path: draft,
-    write: (piece: string | Uint8Array) => {
-      if (file !== undefined) fs.writeFileSync(file, piece);
-    },
+    write: (piece: string | Uint8Array) => fs.writeFileSync(file, piece),
     commit: () => {
-      if (hasDraft && file !== undefined) replace(file);
+      if (hasDraft) replace();
       close();
     },
     discard: () => {
