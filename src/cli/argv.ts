@@ -16,14 +16,14 @@ export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
   /** By name without dashes. The value of a flag is empty. */
   const given = new Map<string, readonly string[]>();
-  let [words, help]: [readonly string[], "full" | "short" | undefined] = [argv, undefined];
-  const [first = "", second = ""] = listOperands(program.root, argv);
-  const root = await loadTreeFor(program, first);
-  const hasVerbs = root.subcommands.some((noun) => commands.lastWord(noun) === first && noun.subcommands.length > 0);
-  if (first === "help" || (second === "help" && hasVerbs)) {
-    words = argv.toSpliced(argv.indexOf("help"), 1);
-    help = "full";
-  }
+  const typed = listOperands(program.root, argv);
+  const root = await loadTreeFor(program, typed[0] ?? "");
+  let parent: Command | undefined = root;
+  const hasHelpWord = typed.some((word) => {
+    if (word === "help" && parent !== undefined && parent.subcommands.length > 0) return true;
+    parent = parent?.subcommands.find((child) => commands.lastWord(child) === word);
+    return false;
+  });
   const ancestors: Command[] = [];
   let [command, parser] = [
     root,
@@ -34,13 +34,13 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   ];
   let error: CommanderError | undefined;
   try {
-    parser.parse(words, { from: "user" });
+    parser.parse(hasHelpWord ? argv.toSpliced(argv.indexOf("help"), 1) : argv, { from: "user" });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     error = thrown;
   }
-  if (given.has("help")) help = "full";
-  if (given.has("h") || argv.length === 0) help ??= "short";
+  const wantsFullHelp = hasHelpWord || given.has("help");
+  const help = wantsFullHelp ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
   /** Includes the first word that is an unknown option, and all words after that word. */
   const operands: readonly string[] = parser.args;
   return { command, ancestors, given, operands, help, error };
