@@ -9,17 +9,16 @@ export const findNearest = (word: string, candidates: Iterable<string>) => {
 };
 
 const countEdits = (a: string, b: string) => {
-  let twoAbove: readonly number[] = [];
-  let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const before = (up: number, left: number) => rows[i - up]?.[j - left] ?? 0;
+      const replaced = before(1, 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swapped = isSwap ? (twoAbove[j - 2] ?? 0) + 1 : replaced;
-      row.push(Math.min((row[j - 1] ?? 0) + 1, (above[j] ?? 0) + 1, replaced, swapped));
+      row.push(Math.min(before(0, 1) + 1, before(1, 0) + 1, replaced, isSwap ? before(2, 2) + 1 : replaced));
     }
-    [twoAbove, above] = [above, row];
   }
-  return above[b.length] ?? 0;
+  return rows[a.length]?.[b.length] ?? 0;
 };
