@@ -25,7 +25,7 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 /** `hidden` has commands that no help lists. */
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
-type CommandDefinition<Args, Options> = Pick<Command, "words" | "about"> &
+type CommandDefinition<Args extends Kinds, Options extends Kinds> = Pick<Command, "words" | "about"> &
   Partial<Omit<Command, "args" | "options" | "run">> &
   Readonly<{ args?: Args; options?: Options }> & {
     run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;

@@ -95,7 +95,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const isTyped = (name = "") => normalize(name) === normalize(typed);
   return (
-    columns.find(({ name, path }) => isTyped(name) || isTyped(path)) ??
+    columns.find(({ name, path }) => isTyped(name) || isTyped(path ?? name)) ??
     columns.find(({ heading }) => isTyped(heading)) ??
     columns.find(({ name }) => isTyped(name.slice(name.lastIndexOf(".") + 1))) ??
     columns.find(({ heading }) => isTyped(heading.split("\n", 1)[0]))
