@@ -13,12 +13,9 @@ export const interrupted = (signal: NonNullable<FailureDetails["signal"]>, detai
 export const invalidArguments = (text: string, hint: string) =>
   new Failure("usage", "invalid-arguments", text, { hint });
 
-export const subcommandMissing = (
-  { command, subcommands }: { command: string; subcommands: readonly string[] },
-  help: FailureDetails["help"],
-) => {
-  const wanted = subcommands.length === 1 ? subcommands[0] : `one of ${subcommands.join(", ")}`;
-  const hint = `${command} ${subcommands[0] ?? "--help"}`;
+export const subcommandMissing = (command: string, verbs: readonly string[], help: FailureDetails["help"]) => {
+  const wanted = verbs.length === 1 ? verbs[0] : `one of ${verbs.join(", ")}`;
+  const hint = `${command} ${verbs[0]}`;
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 

@@ -18,8 +18,11 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   });
 
 /** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
-export const positionPrefix = ({ file, line, column }: FailureLocation) =>
-  file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+export const positionPrefix = (location: FailureLocation) =>
+  location.file === undefined ? "" : `${formatPosition(location)}: `;
+
+export const formatPosition = ({ file = "", line, column }: FailureLocation) =>
+  [formatInputName(file), line, column].filter((part) => part !== undefined).join(":");
 
 export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;

@@ -98,9 +98,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const isUnknownCommand = error?.code === "commander.unknownCommand";
   if (given.has("version") || (help && !isUnknownCommand)) return;
   if (error?.code === "commander.help")
-    throw subcommandMissing({ command: invocation, subcommands: names }, (columns) =>
-      formatShortHelp(command, columns),
-    );
+    throw subcommandMissing(invocation, names, (columns) => formatShortHelp(command, columns));
   // commander also accepts the options of a verb's parents.
   const stray = ancestors
     .slice(1)

@@ -7,7 +7,7 @@ import {
   toExitCode,
   toProblemDocument,
 } from "../failure.ts";
-import { positionPrefix } from "../sentences.ts";
+import { formatPosition, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
@@ -93,8 +93,6 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   ];
   return `${parts.filter(Boolean).join("\n")}\n`;
 };
-
-const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
 
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string) =>
   first &&
