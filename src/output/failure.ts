@@ -1,12 +1,5 @@
 /** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
-import {
-  type Excerpt,
-  Failure,
-  type FailureLocation,
-  type Problem,
-  toExitCode,
-  toProblemDocument,
-} from "../failure.ts";
+import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
 import { formatPosition, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
