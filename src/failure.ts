@@ -141,5 +141,10 @@ export const defect = (text: string, details: FailureDetails = {}) =>
 export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  return defect(error.message, { stack: error.stack, cause: error });
+  // Node looks for the current folder when it resolves a relative path.
+  if (!("syscall" in error) || error.syscall !== "uv_cwd")
+    return defect(error.message, { stack: error.stack, cause: error });
+  const message = "cannot find files by relative paths, because the current folder was deleted";
+  const hint = "change to a folder that exists, and run the command again";
+  return new Failure("usage", "current-folder-deleted", message, { hint, cause: error });
 };

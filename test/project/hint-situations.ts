@@ -33,6 +33,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall models --no-such-thing-at-all",
     helps: [["rollcall models --help", says("--sort")]],
   },
+  "current-folder-deleted": {
+    fails: "mkdir gone && cd gone && rmdir ../gone && ROLLCALL_CONFIG_DIR=conf rollcall check",
+    helps: [["ROLLCALL_CONFIG_DIR=conf rollcall check good.jsonl", says("valid")]],
+  },
   "setting-missing": {
     fails: "ROLLCALL_BASE_URL= rollcall call read x --project a/b",
     helps: [
