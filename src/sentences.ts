@@ -56,6 +56,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   died: "rollcall ended",
   EACCES: "permission denied",
   EADDRINUSE: "another program uses the port",
+  EADDRNOTAVAIL: "this machine does not have the address",
   EDQUOT: "the disk quota is exceeded",
   EEXIST: "a part of the path is a file",
   EISDIR: "it is a folder",
