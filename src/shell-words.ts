@@ -21,7 +21,7 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
 export const splitCommandLine = (line: string, rules: ShellRules) => {
   const words = splitWords(line, rules);
   const last = words.at(-1);
-  if (!last || last.open.quote !== "" || last.isEscaping) return undefined;
+  if (last?.open.quote !== "" || last.isEscaping) return undefined;
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 

@@ -110,7 +110,10 @@ describe("rollcall check --report", () => {
     });
     expect(await check(...files, "--report", "junit", "--json")).toMatchObject({ code: 2 });
     const nowhere = await check(...files, "--report", `junit=${join(newFolder(), "none", "report.xml")}`);
-    expect([nowhere.code, nowhere.stderr]).toEqual([11, expect.stringContaining("report.xml: its folder does not exist")]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      11,
+      expect.stringContaining("report.xml: its folder does not exist"),
+    ]);
   });
 });
 
