@@ -59,6 +59,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "this machine does not have the address",
   EDQUOT: "the disk quota is exceeded",
   EEXIST: "a part of the path is a file",
+  EFBIG: "it is too large",
   EISDIR: "it is a folder",
   ENOENT: "it does not exist",
   ENOSPC: "the disk is full",

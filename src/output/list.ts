@@ -32,7 +32,13 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   const toShown = (column: Column<Row>): ShownColumn<Row> => {
     const { name, path = name, isFreeForm } = column;
     const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
-    const text = (row: Row, at: number) => spell(at, path, format) ?? formatPlainValue(column.value(row));
+    const text = (row: Row, at: number) => {
+      const found = spell(at, path, format);
+      if (found !== undefined) return found;
+      // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
+      const value = formatPlainValue(column.value(row));
+      return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
+    };
     return { ...column, text, cell: (row, at) => column.cell(row, () => text(row, at)) };
   };
   if (!fields) return columns.map(toShown);
