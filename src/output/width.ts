@@ -1,5 +1,6 @@
 /** Measures, truncates and folds text in columns of a terminal. */
-import stringWidth from "string-width";
+import { stripVTControlCharacters } from "node:util";
+import { eastAsianWidth } from "get-east-asian-width";
 
 /** ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
 const singleWidthText =
@@ -10,14 +11,33 @@ const maxMeasuredUnits = 4096;
 
 export const widthOf = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
-  return stringWidth(line.slice(0, maxMeasuredUnits)) + Math.max(0, line.length - maxMeasuredUnits);
+  let width = Math.max(0, line.length - maxMeasuredUnits);
+  const visible = stripVTControlCharacters(line.slice(0, maxMeasuredUnits));
+  for (const { segment } of splitGraphemes(visible)) width += measureGrapheme(segment);
+  return width;
 };
 
-let segmenter: Intl.Segmenter | undefined;
-/** Made on demand, because a segmenter takes 8 ms. */
+let graphemes: Intl.Segmenter | undefined;
+/** Made on demand, because a segmenter takes 8 ms, and most text needs no segmenter. */
 const splitGraphemes = (text: string) => {
-  segmenter ??= new Intl.Segmenter("en");
-  return segmenter.segment(text);
+  graphemes ??= new Intl.Segmenter("en");
+  return graphemes.segment(text);
+};
+
+/** Characters without width, and the vowel and the final consonant of a Hangul syllable. */
+const invisible =
+  /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
+/** An emoji, or the selector after a character that is drawn as an emoji. */
+const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
+const emojiWidth = 2;
+
+const measureGrapheme = (grapheme: string) => {
+  const isEmoji = emoji.test(grapheme);
+  let width = isEmoji ? emojiWidth : 0;
+  // The width of a spacing mark (Mc) adds to the width of an emoji.
+  const parts = grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, "");
+  for (const part of parts) width += eastAsianWidth(part.codePointAt(0) ?? 0);
+  return width;
 };
 
 /** Returns enough code units to fill the columns with graphemes of usual length. */

@@ -33,7 +33,7 @@ const modules: Readonly<Record<string, Module>> = {
   context: { imports: "output settings" },
   output: {
     imports: "calls contract settings trajectories",
-    packages: "chalk cli-table3 ora string-width",
+    packages: "chalk cli-table3 get-east-asian-width ora",
     uses: "files processes",
   },
   mcp: { imports: "trajectories", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
