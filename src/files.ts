@@ -42,7 +42,7 @@ export const requireSafeOwnership = (path: string) => {
     }
     if (facts.isDirectory() && isWritableByOthers(facts)) {
       const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
-      const command = formatCommandLine(["chmod", "go-w", part]);
+      const command = formatCommandLine([...(user === 0 || owner === user ? [] : ["sudo"]), "chmod", "go-w", part]);
       throw unsafeOwnership(part, message, `deny them access: \`${command}\``);
     }
     if (facts.isSymbolicLink() && hops < maxLinks)

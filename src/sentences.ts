@@ -40,6 +40,12 @@ export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
 export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>
   `${pluralize(logged, "group")} logged${alreadyLogged === 0 ? "" : `, ${alreadyLogged} already logged`}`;
 
+export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
+  const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
+  const records = unreadable > 0 ? [pluralize(unreadable, "unreadable record")] : [];
+  return `${[...groups, ...records].join(" and ")} rejected`;
+};
+
 export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 

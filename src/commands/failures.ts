@@ -4,13 +4,13 @@ import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
-import { describeSystemCode, didYouMean, formatList, pluralize } from "../sentences.ts";
+import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 
 export const convertRejected = (
-  { written, rejected, file }: { written: number; rejected: number; file: string },
+  { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
   details: FailureDetails,
 ) => {
-  const message = `${pluralize(rejected, "group")} rejected (see ${file}), ${pluralize(written, "group")} written`;
+  const message = `${formatRejected(counts)} (see ${file}), ${pluralize(written, "group")} written`;
   const hint = `fix the problems listed in ${file}.reasons and convert the input again`;
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };

@@ -82,6 +82,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
 };
 
 interface RejectedFacts extends LogCounts {
+  readonly unreadable: number;
   readonly file: string;
   readonly isEmpty: boolean;
   /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
@@ -92,7 +93,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   const { hasLedger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
-  const message = `${sentences.pluralize(facts.rejected, "group")} rejected (${where}), ${sentences.formatLogged(facts)}`;
+  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.formatLogged(facts)}`;
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`
     : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;

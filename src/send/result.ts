@@ -135,7 +135,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
-    const data = { ...facts, file, isEmpty, isConverted: dataset.conversion !== undefined };
+    const unreadable = countUnreadable(dataset);
+    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // `retryable` needs a ledger, because a rerun without a ledger logs everything again.

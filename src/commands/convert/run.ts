@@ -33,7 +33,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
-  const { failure, groups, trajectories, problems, filteredOut: not_chosen } = checkResult(dataset, true);
+  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
   await printWarnings(context, dataset, typed, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
@@ -72,7 +72,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   }
   if (rejectsFile === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-  throw convertRejected({ written, rejected: groups.rejected, file: rejectsFile }, details);
+  throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
 };
 
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {

@@ -108,7 +108,7 @@ describe("rollcall check", () => {
     const env = newHome();
     const { stdout, stderr } = await runRollcall(log, { env });
     expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable line)\n");
-    expect(stderr).toContain("rollcall: 2 groups rejected (see ");
+    expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected (see ");
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
   });
 
