@@ -76,6 +76,8 @@ const createParser = (
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
+        // If `--color` and `--no-color` are given, the last one counts.
+        given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
     }
