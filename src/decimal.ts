@@ -8,7 +8,7 @@ const maxExponent = 40;
 const maxChars = 100;
 
 /** Parses a number like `12`, `0.3`, `-1` or `3e-7`. Returns undefined for other text and beyond the limits. */
-export const parseDecimal = (text: string) => {
+export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (!match) return undefined;
@@ -30,18 +30,18 @@ export const compareDecimals = (a: Decimal, b: Decimal) => {
   return Number(left > right) - Number(left < right);
 };
 
-export const addDecimals = (a: Decimal, b: Decimal) => ({
+export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
   digits: shiftDecimal(a, b.places).digits + shiftDecimal(b, a.places).digits,
   places: Math.max(a.places, b.places),
 });
 
-export const multiplyDecimals = (a: Decimal, b: Decimal) => ({
+export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   digits: a.digits * b.digits,
   places: a.places + b.places,
 });
 
 /** Multiplies a decimal by 10^`power`. */
-export const shiftDecimal = ({ digits, places }: Decimal, power: number) =>
+export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 export const zero: Decimal = { digits: 0n, places: 0 };

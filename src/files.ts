@@ -69,7 +69,7 @@ const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** Returns a warning if other users have access; undefined on Windows, which has no modes. */
-export const checkFileMode = (path: string, wanted: "600" | "700") => {
+export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
@@ -144,7 +144,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
 };
 
 /** The identity is the same for all names and links of a file; undefined for a pipe or device. */
-export const identifyFile = (file: string) =>
+export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
@@ -208,7 +208,7 @@ export const readUpTo = async (
   maxBytes: number,
   host: WaitingHost,
   toError: (code: string, cause: unknown) => unknown = (_, cause) => cause,
-) => {
+): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let length = 0;
   let waiting: ReturnType<typeof unblockOnAbort> | undefined;

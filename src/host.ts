@@ -71,7 +71,7 @@ export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
 };
 
-export const withSignal = (host: Host, signal: AbortSignal) => {
+export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);
   setMaxListeners(0, either);
   return { ...host, signal: either };

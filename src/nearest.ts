@@ -1,6 +1,6 @@
 /** Finds the name that the user probably meant, ignoring case. */
 
-export const findNearest = (word: string, candidates: Iterable<string>) => {
+export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
   // `maxEdits` is less than the number of letters, because otherwise every short name would be near.
   const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);

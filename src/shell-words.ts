@@ -18,7 +18,7 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
   }
 };
 
-export const splitCommandLine = (line: string, rules: ShellRules) => {
+export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
   const words = splitWords(line, rules);
   const last = words.at(-1);
   if (last?.open.quote !== "" || last.isEscaping) return undefined;
