@@ -19,11 +19,16 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   const typed = listOperands(program.root, argv);
   const root = await loadTreeFor(program, typed[0] ?? "");
   let parent: Command | undefined = root;
-  const hasHelpWord = typed.some((word) => {
+  const helpPosition = typed.findIndex((word) => {
     if (word === "help" && parent !== undefined && parent.subcommands.length > 0) return true;
     parent = parent?.subcommands.find((child) => commands.lastWord(child) === word);
     return false;
   });
+  const hasHelpWord = helpPosition >= 0;
+  /** The word `help` can also be the value of an option, which is not an operand. */
+  const helpIndex = hasHelpWord
+    ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
+    : argv.length;
   const ancestors: Command[] = [];
   let [command, parser] = [
     root,
@@ -34,7 +39,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   ];
   let error: CommanderError | undefined;
   try {
-    parser.parse(hasHelpWord ? argv.toSpliced(argv.indexOf("help"), 1) : argv, { from: "user" });
+    parser.parse(argv.toSpliced(helpIndex, 1), { from: "user" });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     error = thrown;
@@ -116,7 +121,12 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
   const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  const message = text.replace(missingValue, "$1 requires a value: $1$2");
+  // The text after `--with-token=` may be a key, so it is not printed.
+  const unknownWithValue = /^unknown option '--([^=']+)=.*'$/s;
+  const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
+  const message = text
+    .replace(missingValue, "$1 requires a value: $1$2")
+    .replace(unknownWithValue, (whole, name: string) => (known.includes(name) ? `--${name} takes no value` : whole));
   throw invalidArguments(message, suggestion ? `did ${suggestion}` : seeHelp);
 };
 

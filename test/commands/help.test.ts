@@ -168,6 +168,7 @@ describe("the help", () => {
       ["ledger", "status", "-h", "--help"],
       ["help", "ledger", "status"],
       ["ledger", "help", "status"],
+      ["--profile", "help", "ledger", "help", "status"],
       ["help", "ledger", "status", "--json"],
     ];
     for (const words of ways) expect(await runRollcall(words)).toEqual({ code: 0, stdout: asked, stderr: "" });
