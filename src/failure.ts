@@ -72,6 +72,8 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
+  /** Number of problems that `problems` lacks. */
+  omittedProblems: number;
   /** The command to run next. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */

@@ -1,6 +1,6 @@
 /** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
-import { formatPosition, positionPrefix } from "../sentences.ts";
+import { formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
@@ -67,18 +67,20 @@ const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : 
 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
-  const { help, hint, next, stack, where, http, problems = [] } = failure.details;
+  const { help, hint, next, stack, where, http, problems = [], omittedProblems = 0 } = failure.details;
   if (help) return help(style.columns);
   const message = composeMessage(failure);
   const cleanLine = (text: string) => toOneLine(clean(text));
   const formatLead = (lead: string, tone: Tone, text: string) =>
     foldText(`${lead} ${text}`, style).replace(lead, () => paint(tone, lead));
   const isInMessage = isProblemInMessage(problems, message);
+  const omitted = omittedProblems + Math.max(0, problems.length - maxProblems);
   const parts = [
     formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
     where?.file && !message.includes(where.file) && `  at ${cleanLine(formatPosition(where))}`,
     http && !message.includes(http.url) && `  at ${cleanLine(`${http.method} ${http.url}`)}`,
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
+    omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
     hint && formatLead("hint:", "faint", cleanLine(hint)),
     // The command is not folded, so that it is one line when a user copies it.
     next && `${paint("faint", "next:")} ${cleanLine(next)}`,
@@ -124,14 +126,18 @@ const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
+/** Names a file again only after a position in another file. */
 const formatOthers = ({ file, others }: Problem) => {
   if (!others) return undefined;
   const { count, positions } = others;
-  if (positions.length === 0) return `and ${count} more`;
-  const isOneFile = positions.every((position) => position.startsWith(`${file}:`));
-  const shown = isOneFile ? positions.map((position) => position.slice(`${file}:`.length)) : positions;
-  const lead = positions.length > 1 ? "lines " : "line ";
-  return `and ${count} more: ${isOneFile ? lead : ""}${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
+  const isOwn = (position = "") => position.startsWith(`${file}:`);
+  const shown = positions.map((position, at) =>
+    isOwn(position) && isOwn(positions[at - 1])
+      ? position.slice(`${file}:`.length)
+      : position.replace(/^-(?=:|$)/, formatInputName),
+  );
+  const list = shown.length === 0 ? "" : `: ${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
+  return `and ${count} more${list}`;
 };
 
 const minFrameColumns = 8;

@@ -34,12 +34,12 @@ export const printWarnings = async (
   const options = toOptionArgs({ from, messagesFrom, rewardFrom, rewards, lossy, histories, groupBy });
   const command = ["rollcall", "check", "--json", ...options, first === undefined ? "-" : fileOf(first)];
   const otherFiles = sources.flatMap(filesOf).length > 1 ? " …" : "";
-  const omitted = pluralize(
-    Array.from(hidden.values()).reduce((sum, count) => sum + count, 0),
-    "warning",
-  );
+  const omitted = pluralize(sumCounts(hidden), "warning");
   screen.notice(`omitted ${omitted}: ${rules} (list them with \`${formatCommandLine(command)}${otherFiles}\`)`);
 };
+
+const sumCounts = (counts: ReadonlyMap<string, number>) =>
+  Array.from(counts.values()).reduce((sum, count) => sum + count, 0);
 
 /** `counts` includes problems that the failure lacks. */
 export const withExcerpts = async (
@@ -51,8 +51,9 @@ export const withExcerpts = async (
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
-  const { shown } = await selectProblems(selectExcerptSources(screen, sources), { problems, counts, max: maxProblems });
-  return thrown.withDetails({ problems: shown });
+  const selected = { problems, counts, max: maxProblems };
+  const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selected);
+  return thrown.withDetails({ problems: shown, omittedProblems: sumCounts(hidden) });
 };
 
 export const selectProblems = async (
