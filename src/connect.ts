@@ -45,13 +45,13 @@ export const openClient = async (context: Context, settings: Settings, retries =
       retries,
       baseUrl: (host) => local?.url ?? settings.address(host),
       credential: async (use, about) =>
-        local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
-      project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
+        local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
+      project: project ? { header: settings.require("project_header"), value: project } : undefined,
       // The local service is part of this process, so waiting would not make it available again.
-      ...(local === undefined ? {} : { maxWaitMs: Number.POSITIVE_INFINITY, retries: false }),
+      ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false } : {}),
     }),
   );
-  if (local === undefined) return client;
+  if (!local) return client;
   // An error in the local service says more than the HTTP response.
   return {
     ...client,
@@ -88,7 +88,7 @@ export const hasNoLogUrl = (settings: Settings) =>
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await getLocalService(context, settings)).store;
-  return (await createDestinationResolver(settings, openStore))(modelId);
+  return (await createResolver(settings, openStore))(modelId);
 };
 
 type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
@@ -99,11 +99,11 @@ export const createDestinationFilter = async ({ host }: Context, settings: Setti
     const { storeIdentity } = await import("./service/index.ts");
     return await storeIdentity(await settings.service(), { host });
   };
-  const resolveDestination = await createDestinationResolver(settings, identifyStore);
-  return (logged: LogScope) => logged.account === account && logged.destination === resolveDestination(logged.model);
+  const resolve = await createResolver(settings, identifyStore);
+  return (logged: LogScope) => logged.account === account && logged.destination === resolve(logged.model);
 };
 
-const createDestinationResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
+const createResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {
   if (settings.local) {
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;

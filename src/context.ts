@@ -13,7 +13,7 @@ export interface Context {
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Runs `work` after the output, before anything is closed. An error of `work` does not fail the run. */
+  /** Runs `work` after the output. An error of `work` does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
   /** Adds details, such as excerpts, to the error that ended the run, before the error is printed. */
   explain: (thrown: unknown) => Promise<unknown>;
@@ -22,24 +22,18 @@ export interface Context {
 
 export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
   const opened: Closable[] = [];
-  const pending: (() => Promise<void>)[] = [];
+  const closeAtEnd: Context["closeAtEnd"] = (value) => {
+    opened.push(value);
+    return value;
+  };
   return {
     host,
     screen,
     flags,
-    closeAtEnd(value) {
-      opened.push(value);
-      return value;
-    },
-    runAtEnd: (work) => void pending.push(work),
+    closeAtEnd,
+    runAtEnd: (work) => void closeAtEnd({ close: async () => await work().catch(() => undefined) }),
     explain: async (thrown) => thrown,
     async close() {
-      for (const work of pending.splice(0)) {
-        await work().catch((thrown: unknown) => {
-          const why = thrown instanceof Error ? thrown.message : String(thrown);
-          if (flags.debug) screen.trace(`* work after the output failed: ${why}`);
-        });
-      }
       for (const closable of opened.splice(0).reverse()) await closable.close();
     },
   };

@@ -11,7 +11,7 @@ const maxChars = 100;
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
-  if (match === null) return undefined;
+  if (!match) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const power = Number(exponent);
   if (Math.abs(power) > maxExponent) return undefined;
@@ -27,7 +27,7 @@ export const formatDecimal = ({ digits, places }: Decimal) => {
 
 export const compareDecimals = (a: Decimal, b: Decimal) => {
   const [left, right] = [shiftDecimal(a, b.places).digits, shiftDecimal(b, a.places).digits];
-  return left === right ? 0 : left < right ? -1 : 1;
+  return Number(left > right) - Number(left < right);
 };
 
 export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({

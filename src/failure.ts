@@ -39,7 +39,7 @@ export type Problem = Readonly<{
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
   /** Similar problems that are not displayed. `positions` has some of the positions, such as `a.jsonl:3:14`. */
-  others?: { readonly count: number; readonly positions: readonly string[] };
+  others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
 /** output.md promises the order of the members. */
@@ -72,7 +72,8 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
-  ruleCounts: readonly Readonly<{ rule: string; severity: Severity; count: number }>[];
+  /** Number of problems that `problems` lacks. */
+  omittedProblems: number;
   /** The command to run next. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
@@ -116,11 +117,11 @@ export class Failure extends Error {
     this.details = details;
   }
 
-  withDetails(details: FailureDetails): Failure {
+  withDetails(details: FailureDetails) {
     return new Failure(this.code, this.kind, this.message, { ...this.details, ...details });
   }
 
-  get retryable(): boolean {
+  get retryable() {
     return this.details.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
   }
 }
@@ -133,13 +134,13 @@ export const isFailure = <Kind extends string>(
 export const toExitCode = ({ code, details }: Failure) =>
   code === "interrupted" ? exitCodes.interrupted[details.signal ?? "SIGTERM"] : exitCodes[code];
 
-export const defect = (text: string, details: FailureDetails = {}): Failure =>
+export const defect = (text: string, details: FailureDetails = {}) =>
   new Failure("internal", "defect", `internal error: ${text}`, {
     hint: "run the command again with --debug, and report the command and its output to the maintainers of rollcall",
     ...details,
   });
 
-export const toFailure = (thrown: unknown): Failure => {
+export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   // Node looks for the current folder when it resolves a relative path.

@@ -2,39 +2,20 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param hasAbortedRequests true if the local service aborted requests that it was answering */
-export const interrupted = (
-  {
-    signal,
-    hasAbortedRequests = false,
-  }: { signal: NonNullable<FailureDetails["signal"]>; hasAbortedRequests?: boolean },
-  details: FailureDetails = {},
-) => {
+export const interrupted = (signal: NonNullable<FailureDetails["signal"]>, details: FailureDetails = {}) => {
   const { retryable = true, unsent, remedy } = details;
-  const end = hasAbortedRequests ? ": the service aborted requests that took longer than 10 s" : "";
-  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
-  return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
-    hint: hasAbortedRequests
-      ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
-      : retryable
-        ? rerun
-        : resendAloneHint("remaining"),
-    signal,
-    ...details,
-  });
+  const rest = unsent === undefined ? "" : " to send the remaining groups";
+  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${rest}`;
+  const hint = retryable ? rerun : resendAloneHint("remaining");
+  return new Failure("interrupted", "interrupted", `interrupted by ${signal}`, { hint, signal, ...details });
 };
 
-export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }) =>
-  new Failure("usage", "invalid-arguments", wrong.text, {
-    hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
-  });
+export const invalidArguments = (text: string, hint: string) =>
+  new Failure("usage", "invalid-arguments", text, { hint });
 
-export const subcommandMissing = (
-  { command, subcommands }: { command: string; subcommands: readonly string[] },
-  help: FailureDetails["help"],
-) => {
-  const wanted = subcommands.length === 1 ? subcommands[0] : `one of ${subcommands.join(", ")}`;
-  const hint = `${command} ${subcommands[0] ?? "--help"}`;
+export const subcommandMissing = (command: string, verbs: readonly string[], help: FailureDetails["help"]) => {
+  const wanted = verbs.length === 1 ? verbs[0] : `one of ${verbs.join(", ")}`;
+  const hint = `${command} ${verbs[0]}`;
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 

@@ -33,29 +33,20 @@ export const requireSafeOwnership = (path: string) => {
     const above = dirname(part);
     if (above !== part) requireSafePart(above, hops);
     const facts = tryStat(part, fs.lstatSync);
-    if (facts === undefined) return;
+    if (!facts) return;
     const { uid: owner, mode } = facts;
-    const isLink = facts.isSymbolicLink();
-    const format = (...words: readonly string[]) =>
-      `\`${formatCommandLine(user === 0 || owner === user ? words : ["sudo", ...words])}\``;
-    if (!trusted.includes(owner) && isLink) {
-      const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
-      throw unsafeOwnership(part, message, `remove the link: ${format("rm", part)}`);
-    }
     if (!trusted.includes(owner)) {
       const effect = part === path ? "" : `, so rollcall does not use ${path}`;
-      // A folder that may contain more than rollcall's files should keep its owner.
-      const isOfRollcall = part === path || (part === dirname(path) && basename(part) === "rollcall");
-      const fix = isOfRollcall
-        ? `check its contents, then take ownership: ${format("chown", String(user), part)}`
-        : `run rollcall as user ${owner}`;
-      throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);
+      const message = `${part} belongs to another user (uid ${owner})${effect}`;
+      throw unsafeOwnership(part, message, `run rollcall as user ${owner}`);
     }
     if (facts.isDirectory() && isWritableByOthers(facts)) {
       const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
-      throw unsafeOwnership(part, message, `deny them access: ${format("chmod", "go-w", part)}`);
+      const command = formatCommandLine([...(user === 0 || owner === user ? [] : ["sudo"]), "chmod", "go-w", part]);
+      throw unsafeOwnership(part, message, `deny them access: \`${command}\``);
     }
-    if (isLink && hops < maxLinks) requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), hops + 1);
+    if (facts.isSymbolicLink() && hops < maxLinks)
+      requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), hops + 1);
   };
   requireSafePart(resolve(path), 0);
 };
@@ -70,7 +61,7 @@ const unsafeOwnership = (part: string, message: string, fix: string) => {
 
 const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined =>
+const tryStat = (path: string, read: typeof fs.statSync = fs.statSync) =>
   ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
@@ -97,19 +88,19 @@ export type Draft = ReturnType<typeof openDraft>;
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
-  const target = before === undefined || !hasDraft ? path : fs.realpathSync(path);
+  const target = !before || !hasDraft ? path : fs.realpathSync(path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
-  let file: number | undefined = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
+  const file = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
+  let isOpen = true;
   const close = () => {
-    if (file !== undefined) fs.closeSync(file);
-    file = undefined;
+    if (isOpen) fs.closeSync(file);
+    isOpen = false;
   };
-  const replace = (written: number) => {
-    fs.fsyncSync(written);
+  const replace = () => {
+    fs.fsyncSync(file);
     // A file that root replaces keeps its owner.
-    if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
-      ignoreErrors(() => fs.fchownSync(written, before.uid, before.gid));
-    }
+    if (before && before.uid !== fs.fstatSync(file).uid)
+      ignoreErrors(() => fs.fchownSync(file, before.uid, before.gid));
     close();
     fs.renameSync(draft, target);
     // Some systems cannot sync a folder. The bytes of the file are on disk already.
@@ -121,11 +112,9 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   return {
     path: draft,
-    write: (piece: string | Uint8Array) => {
-      if (file !== undefined) fs.writeFileSync(file, piece);
-    },
+    write: (piece: string | Uint8Array) => fs.writeFileSync(file, piece),
     commit: () => {
-      if (hasDraft && file !== undefined) replace(file);
+      if (hasDraft) replace();
       close();
     },
     discard: () => {
@@ -135,7 +124,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
 };
 
-export const ignoreErrors = <Result>(work: () => Result): Result | undefined => {
+export const ignoreErrors = <Result>(work: () => Result) => {
   try {
     return work();
   } catch {
@@ -160,7 +149,7 @@ export const identifyFile = (file: string): string | undefined =>
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
     // If the file system does not number files, the path identifies the file.
-    if (facts !== undefined && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
+    if (facts && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
@@ -172,17 +161,14 @@ export const requireUnusedFile = (file: string) => {
   });
 };
 
-const userFile = { title: "", otherFileHint: "choose another file" };
-
-/** @throws Failure `output-unwritable` with `texts`, or the failure of `write` */
-export const writeUserFile = <Result>(file: string, write: () => Result, texts = userFile): Result => {
+/** @throws Failure `output-unwritable`, or the failure of `write` */
+export const writeUserFile = <Result>(file: string, write: () => Result) => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), texts.otherFileHint);
-    const message = `cannot write ${texts.title}${file}: ${reason}`;
-    throw new Failure("storage", "output-unwritable", message, { hint, cause: thrown });
+    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), "choose another file");
+    throw new Failure("storage", "output-unwritable", `cannot write ${file}: ${reason}`, { hint, cause: thrown });
   }
 };
 
@@ -201,7 +187,7 @@ export const removeDrafts = (path: string, before: number) => {
     if (!name.startsWith(prefix) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(prefix.length))) continue;
     const draft = join(dirname(path), name);
     const facts = fs.statSync(draft, { throwIfNoEntry: false });
-    if (facts !== undefined && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
+    if (facts && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
   }
 };
 
@@ -211,14 +197,16 @@ export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(l
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
   const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
-  if (looseMode !== undefined) warn(looseMode);
+  if (looseMode) warn(looseMode);
 };
+
+type WaitingHost = Pick<Host, "signal" | "sleep">;
 
 /** Returns undefined if the content exceeds `maxBytes`. @throws `toError(…)`, the signal's reason */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
-  host: Pick<Host, "signal" | "sleep">,
+  host: WaitingHost,
   toError: (code: string, cause: unknown) => unknown = (_, cause) => cause,
 ): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
@@ -242,7 +230,7 @@ export const readUpTo = async (
 };
 
 /** If the signal aborts before `end`, writes to a named pipe, because only a write ends a blocked open or read. */
-export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
+export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
   const unblock = async () => {
@@ -274,20 +262,16 @@ type UserFile = Readonly<{
   file: string;
   pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
   mode: number;
-  texts?: typeof userFile;
 }>;
 
 /** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
-export const savePieces = async (
-  { file, pieces, mode, texts }: UserFile,
-  { signal, sleep }: Pick<Host, "signal" | "sleep">,
-) => {
+export const savePieces = async ({ file, pieces, mode }: UserFile, { signal, sleep }: WaitingHost) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
-    const draft = writeUserFile(file, () => openDraft(file, mode), texts);
+    const draft = writeUserFile(file, () => openDraft(file, mode));
     try {
-      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece), texts);
-      writeUserFile(file, draft.commit, texts);
+      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece));
+      writeUserFile(file, draft.commit);
     } finally {
       draft.discard();
     }
@@ -297,7 +281,7 @@ export const savePieces = async (
 };
 
 /** Refuses a pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
-export const readRegularFile = (path: string): Buffer => {
+export const readRegularFile = (path: string) => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });

@@ -12,15 +12,15 @@ export type Host = Readonly<{
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;
-  terminal: {
-    readonly stdin: boolean;
-    readonly stdout: boolean;
-    readonly stderr: boolean;
-    readonly columns: number;
-    readonly rows: number;
+  terminal: Readonly<{
+    stdin: boolean;
+    stdout: boolean;
+    stderr: boolean;
+    columns: number;
+    rows: number;
     /** True if standard error is a terminal of unknown width, on which text cannot be redrawn in place. */
-    readonly isSizeUnknown: boolean;
-  };
+    isSizeUnknown: boolean;
+  }>;
   /** Milliseconds since 1970. */
   now: () => number;
   /** Monotonic milliseconds. */
@@ -50,7 +50,7 @@ export const decodePercent = (text: string) => {
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
 /** Lists secrets of rollcall, PostgreSQL and W&B. */
-export const listSecrets = (env: Host["env"]): readonly string[] =>
+export const listSecrets = (env: Host["env"]) =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
     return isSecret && value !== undefined ? [value] : [];
@@ -59,13 +59,13 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
 /** For another program: removes secrets of rollcall and PostgreSQL, and URLs of databases. */
-export const removeSecrets = (env: Host["env"]): Host["env"] => {
+export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !hasSecret(name, value)));
 };
 
-export const currentUser = (): number | undefined => process.geteuid?.();
+export const currentUser = () => process.geteuid?.();
 
 export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
@@ -91,7 +91,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const listeners = signalNames.map((name) => {
     const listener = () => {
       if (name === "SIGINT" && lentCount > 0) return;
-      if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
+      if (!abort.signal.aborted) return abort.abort(interrupted(name));
       // Without the listener, the system's default action ends the process at the next signal of this name.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);

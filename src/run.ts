@@ -26,15 +26,15 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
-      const { words, hasSideEffects = false } = parsed.command;
-      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
-      if (areFieldsChecked && options.fields !== undefined)
+      const { words, hasSideEffects } = parsed.command;
+      const areFieldsChecked = hasSideEffects === true && isJsonFormat(options.format);
+      if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked }, safe: screen?.safe });
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (formatText !== undefined) await screen.print([formatText(screen.width)], { kind: "redact-only" });
+    if (formatText) await screen.print([formatText(screen.width)], { kind: "redact-only" });
   };
   try {
     await Promise.race([work(), stray]);
@@ -45,21 +45,20 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
-    const exitCode = toExitCode(failure);
-    await (await loadFailurePrinter()).printFailure(screen, { failure, exitCode });
+    await (await loadFailurePrinter()).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
-    return exitCode;
+    return toExitCode(failure);
   }
 };
 
-const catchStrayErrors = (node: NodeJS.Process): { thrown: Promise<never>; close(): void } => {
+const catchStrayErrors = (node: NodeJS.Process) => {
   let rethrow: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
     rethrow = reject;
   });
   thrown.catch(() => undefined);
   node.once("uncaughtException", rethrow).once("unhandledRejection", rethrow);
-  return { thrown, close: () => void node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
+  return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
 /** Loads only the command that a user types, because loading all commands takes longer than most runs. */

@@ -11,15 +11,18 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
-export const toOptionArgs = (options: Readonly<Record<string, unknown>>): readonly string[] =>
+export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
 /** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
-export const positionPrefix = ({ file, line, column }: FailureLocation) =>
-  file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+export const positionPrefix = (location: FailureLocation) =>
+  location.file === undefined ? "" : `${formatPosition(location)}: `;
+
+export const formatPosition = ({ file = "", line, column }: FailureLocation) =>
+  [formatInputName(file), line, column].filter((part) => part !== undefined).join(":");
 
 export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
@@ -34,7 +37,7 @@ export const resendAloneHint = (which: "remaining" | "rejected") =>
 /** Numbers of groups that this run and earlier runs logged. */
 export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
 
-export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts): string =>
+export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>
   `${pluralize(logged, "group")} logged${alreadyLogged === 0 ? "" : `, ${alreadyLogged} already logged`}`;
 
 export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
@@ -64,8 +67,6 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EEXIST: "a part of the path is a file",
   EFBIG: "it is too large",
   EISDIR: "it is a folder",
-  ELOOP: "too many symbolic links",
-  ENAMETOOLONG: "the path is too long",
   ENOENT: "it does not exist",
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of the path is a file",

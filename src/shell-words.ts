@@ -21,7 +21,7 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
 export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
   const words = splitWords(line, rules);
   const last = words.at(-1);
-  if (last === undefined || last.open.quote !== "" || last.isEscaping) return undefined;
+  if (last?.open.quote !== "" || last.isEscaping) return undefined;
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
@@ -34,11 +34,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";
     const next = line[at + 1] ?? "";
-    const end = open.quote === "'" ? at : findSubstitutionEnd(line, at);
-    if (end > at) {
-      text += line.slice(at, end);
-      at = end - 1;
-    } else if (char === open.quote) open = { quote: "", at: 0 };
+    if (char === open.quote) open = { quote: "", at: 0 };
     else if (open.quote === "" && (char === '"' || (char === "'" && !windows))) {
       open = { quote: char, at: at - start };
     } else if (char === "\\" && next !== "" && (windows ? next === '"' : canEscape(open.quote, next))) {
@@ -52,23 +48,11 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the end of the command substitution at `at`; `at` or less if there is none. */
-const findSubstitutionEnd = (line: string, at: number) => {
-  if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
-  if (line[at] !== "$" || line[at + 1] !== "(") return at;
-  let depth = 0;
-  for (let end = at + 1; end < line.length; end++) {
-    if (line[end] === "(") depth++;
-    else if (line[end] === ")" && --depth === 0) return end + 1;
-  }
-  return at;
-};
-
 const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
 const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
-export const quoteText = (text: string, quote: Quote): string | undefined => {
+export const quoteText = (text: string, quote: Quote) => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
   // An exclamation mark in double quotes may insert an earlier command, and cannot be escaped.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");

@@ -13,10 +13,7 @@ describe("findNearest", () => {
     ["abcdefg", "abcwxyz", undefined],
     ["spilt", "splat split", "split"],
     ["MODEL", "log Model", "Model"],
-    ["cat", "log catalog", "catalog"],
-    ["cat", "category catalog", undefined],
-    ["prompt", "pricing.completion pricing.prompt", "pricing.prompt"],
-    ["p", "profile log", undefined],
+    ["cat", "log catalog", undefined],
   ])("finds for %s among %s: %s", (typed, candidates, nearest) => {
     expect(findNearest(typed, candidates.split(" "))).toBe(nearest);
   });

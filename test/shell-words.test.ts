@@ -12,7 +12,6 @@ describe("splitCommandLine", () => {
 
   it.each<[line: string, words: readonly string[] | undefined]>([
     ['get a\\ b "c\\d \\"e" \'f\\g\'', ["get", "a b", 'c\\d "e', "f\\g"]],
-    ["get $(a b) `c d`", ["get", "$(a b)", "`c d`"]],
     ["get 'a", undefined],
     ["get \\", undefined],
   ])("splits %s by the rules of a shell", (line, words) => {

@@ -16,53 +16,67 @@ export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
   /** By name without dashes. The value of a flag is empty. */
   const given = new Map<string, readonly string[]>();
-  let [command, parser] = [program.root, createParser(program.root, given)];
+  const typed = listOperands(program.root, argv);
+  const root = await loadTreeFor(program, typed[0] ?? "");
+  let parent: Command | undefined = root;
+  const helpPosition = typed.findIndex((word) => {
+    if (word === "help" && parent !== undefined && parent.subcommands.length > 0) return true;
+    parent = parent?.subcommands.find((child) => commands.lastWord(child) === word);
+    return false;
+  });
+  const hasHelpWord = helpPosition >= 0;
+  /** The word `help` can also be the value of an option, which is not an operand. */
+  const helpIndex = hasHelpWord
+    ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
+    : argv.length;
   const ancestors: Command[] = [];
-  let operands: readonly string[] = [];
-  /** The first word that is an unknown option, and all words after that word. */
-  let unknown = argv;
-  let hasHelpWord = false;
-  let parseError: CommanderError | undefined;
-  for (;;) {
-    try {
-      const result = parser.parseOptions([...unknown]);
-      operands = [...operands, ...result.operands];
-      unknown = result.unknown;
-    } catch (thrown) {
-      if (!(thrown instanceof CommanderError)) throw thrown;
-      parseError = thrown;
-      break;
-    }
-    if (command === program.root) {
-      command = await loadTreeFor(program, operands[0]);
-      addSubcommands(parser, command, given);
-    }
-    if (command.subcommands.length > 0 && operands[0] === "help") {
-      operands = operands.slice(1);
-      hasHelpWord = true;
-    }
-    const [word] = operands;
-    const next = command.subcommands.find((one) => commands.lastWord(one) === word);
-    if (next === undefined) break;
-    ancestors.push(command);
-    command = next;
-    parser = parser.commands.find((child) => child.name() === word) ?? parser;
-    operands = operands.slice(1);
+  let [command, parser] = [
+    root,
+    createParser(root, given, (child, childParser) => {
+      ancestors.push(command);
+      [command, parser] = [child, childParser];
+    }),
+  ];
+  let error: CommanderError | undefined;
+  try {
+    parser.parse(argv.toSpliced(helpIndex, 1), { from: "user" });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    error = thrown;
   }
   const wantsFullHelp = hasHelpWord || given.has("help");
   const help = wantsFullHelp ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
-  return { command, ancestors, given, operands, unknown, help, parser, parseError };
+  /** Includes the first word that is an unknown option, and all words after that word. */
+  const operands: readonly string[] = parser.args;
+  return { command, ancestors, given, operands, help, error };
 };
 
-const loadTreeFor = async (program: Program, word = "") => {
+/** Returns the operands before the first option that is not global. */
+const listOperands = (root: Command, argv: readonly string[]) => {
+  try {
+    return createParser(root, new Map()).parseOptions([...argv]).operands;
+  } catch {
+    return [];
+  }
+};
+
+const loadTreeFor = async (program: Program, word: string) => {
   const nouns = { ...program.nouns, ...program.hidden };
   const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
-  return load === undefined ? await commands.loadTree(program) : { ...program.root, subcommands: [await load()] };
+  return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-const createParser = (command: Command, given: Map<string, readonly string[]>) => {
+/** @param enter is called when the parser passes on to the parser of a subcommand */
+const createParser = (
+  command: Command,
+  given: Map<string, readonly string[]>,
+  enter: (command: Command, parser: Parser) => void = () => undefined,
+): Parser => {
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
-  parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
+  parser
+    .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
+    .helpOption(false)
+    .helpCommand(false);
   for (const [name, kind] of Object.entries(command.options)) {
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
@@ -75,41 +89,45 @@ const createParser = (command: Command, given: Map<string, readonly string[]>) =
   }
   for (const [name, kind] of Object.entries(command.args))
     parser.addArgument(new Argument(commands.formatArgument(name, kind, "...")));
-  addSubcommands(parser, command, given);
-  return command.run === undefined ? parser : parser.action(() => undefined);
-};
-
-const addSubcommands = (parser: Parser, { subcommands }: Command, given: Map<string, readonly string[]>) => {
-  for (const subcommand of subcommands) parser.addCommand(createParser(subcommand, given));
+  const children = new Map(command.subcommands.map((child) => [createParser(child, given, enter), child]));
+  for (const child of children.keys()) parser.addCommand(child);
+  parser.hook("preSubcommand", (_, child) => {
+    const subcommand = children.get(child);
+    if (subcommand) enter(subcommand, child);
+  });
+  return command.run ? parser.action(() => undefined) : parser;
 };
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing` */
-const validateArgv = (parsed: ParsedArgv) => {
-  const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
-  const [word] = operands;
-  if (help !== undefined) {
-    if (word === undefined || command.subcommands.length === 0) return;
-    throw argumentsFailure(command, `unknown command '${word}'`, suggestCommand(parsed));
-  }
-  if (given.has("version")) return;
-  if (parseError !== undefined) throw toArgumentsFailure(parsed, parseError);
-  if (command.run === undefined && operands.length + unknown.length === 0)
-    throw subcommandMissing(
-      { command: commands.formatInvocation(command), subcommands: command.subcommands.map(commands.lastWord) },
-      (columns) => formatShortHelp(command, columns),
-    );
-  try {
-    parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
-  } catch (thrown) {
-    throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
-  }
+const validateArgv = ({ command, ancestors, given, operands, help, error }: ParsedArgv) => {
+  const invocation = commands.formatInvocation(command);
+  const names = command.subcommands.map(commands.lastWord);
+  const isUnknownCommand = error?.code === "commander.unknownCommand";
+  if (given.has("version") || (help && !isUnknownCommand)) return;
+  if (error?.code === "commander.help")
+    throw subcommandMissing(invocation, names, (columns) => formatShortHelp(command, columns));
   // commander also accepts the options of a verb's parents.
-  for (const parent of ancestors.slice(1)) {
-    const unknownOption = Object.keys(parent.options).find(
-      (name) => given.has(name) && !Object.hasOwn(command.options, name),
-    );
-    if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
-  }
+  const stray = ancestors
+    .slice(1)
+    .flatMap((parent) => Object.keys(parent.options))
+    .find((name) => given.has(name) && !Object.hasOwn(command.options, name));
+  const seeHelp = `see \`${invocation} --help\``;
+  if (stray) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
+  if (!error) return;
+  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n\(Did (you mean [^\n]*)\))?$/s.exec(error.message) ?? [];
+  const [word = ""] = operands;
+  const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
+  const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
+  const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
+  const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
+  const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
+  // The text after `--with-token=` may be a key, so it is not printed.
+  const unknownWithValue = /^unknown option '--([^=']+)=.*'$/s;
+  const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
+  const message = text
+    .replace(missingValue, "$1 requires a value: $1$2")
+    .replace(unknownWithValue, (whole, name: string) => (known.includes(name) ? `--${name} takes no value` : whole));
+  throw invalidArguments(message, suggestion ? `did ${suggestion}` : seeHelp);
 };
 
 export const listOptions = (command: Command, root: Command): Kinds => {
@@ -117,35 +135,6 @@ export const listOptions = (command: Command, root: Command): Kinds => {
   const { version: _, ...globalKinds } = root.options;
   // The command's own options are first, and override global options of the same name.
   return { ...command.options, ...globalKinds, ...command.options };
-};
-
-const argumentsFailure = (command: Command, text: string, suggestion?: string) =>
-  invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
-
-const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError) => {
-  const { command, ancestors, unknown } = parsed;
-  if (reason.code === "commander.unknownOption") {
-    // The text after `--with-token=` may be a key, so it is not printed.
-    const options = [...ancestors, command].flatMap((each) => Object.entries(each.options));
-    const flags = options.flatMap(([name, { placeholder }]) => (placeholder === undefined ? [`--${name}`] : []));
-    const flagWithValue = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
-    if (flagWithValue !== undefined) return argumentsFailure(command, `${flagWithValue} takes no value`);
-  }
-  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
-  const suggestion = reason.code === "commander.unknownCommand" ? suggestCommand(parsed) : near;
-  const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  return argumentsFailure(command, text.replace(missingValue, "$1 requires a value: $1$2"), suggestion);
-};
-
-/** Suggests `auth login` for `login`, `ledger calls` for `call list`, or a command with a similar name. */
-const suggestCommand = ({ command, operands: [word = ""] }: ParsedArgv) => {
-  const below = command.subcommands.flatMap(({ subcommands }) => subcommands);
-  const sameWord = below.filter((one) => commands.lastWord(one) === word);
-  const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
-  const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : sameWord.map(({ words }) => words);
-  const elsewhere = others.length > 0 ? undefined : meant;
-  const near = elsewhere ?? findNearest(word, command.subcommands.map(commands.lastWord));
-  return near === undefined ? undefined : `(Did you mean ${near}?)`;
 };
 
 /** Runs the command. For help and `--version`, returns a function that formats the text instead. @throws Failure */
@@ -161,15 +150,13 @@ export const runCommand = async (
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));
-  const names = Object.keys(command.args);
   const args = parseKinds(command.args, {
     typed: (name) => {
-      const at = names.indexOf(name);
+      const at = Object.keys(command.args).indexOf(name);
       return operands.slice(at, command.args[name]?.repeatable === true ? undefined : at + 1);
     },
     nameOf: (name) => `<${name}>`,
   });
-  const optionValues = parseKinds(command.options, options);
-  await command.run?.(context, { ...args, ...optionValues }, program);
+  await command.run?.(context, { ...args, ...parseKinds(command.options, options) }, program);
   return undefined;
 };

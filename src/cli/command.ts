@@ -25,14 +25,11 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 /** `hidden` has commands that no help lists. */
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
-interface CommandDefinition<Args extends Kinds, Options extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "hasSideEffects"> {
-  readonly args?: Args;
-  readonly options?: Options;
-  readonly examples?: readonly string[];
-  readonly subcommands?: readonly Command[];
-  run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
-}
+type CommandDefinition<Args extends Kinds, Options extends Kinds> = Pick<Command, "words" | "about"> &
+  Partial<Omit<Command, "args" | "options" | "run">> &
+  Readonly<{ args?: Args; options?: Options }> & {
+    run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
+  };
 
 export const command = <
   const Args extends Kinds = Record<never, never>,
@@ -45,11 +42,11 @@ export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trim
 export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
 export const formatFlags = (name: string, { short, placeholder }: Kind<unknown>) =>
-  `${short === undefined ? "" : `-${short}, `}--${name}${placeholder === undefined ? "" : ` <${placeholder}>`}`;
+  `${short ? `-${short}, ` : ""}--${name}${placeholder ? ` <${placeholder}>` : ""}`;
 
 export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
-  const term = `${name}${repeatable === true ? dots : ""}`;
-  return required === true ? `<${term}>` : `[${term}]`;
+  const term = `${name}${repeatable ? dots : ""}`;
+  return required ? `<${term}>` : `[${term}]`;
 };
 
 export const formatUsage = (command: Command) =>

@@ -57,22 +57,21 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const listSubcommands = (command: Command) => {
-  const named = new Map<string, string[]>();
-  const items: Item[] = [];
-  for (const subcommand of command.subcommands) {
+const listSubcommands = ({ subcommands }: Command) => {
+  const items = new Map<string, string>();
+  for (const subcommand of subcommands) {
     const { group, summary, about } = subcommand;
-    if (group === undefined) items.push({ term: formatCommandTerm(subcommand), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(subcommand)]);
+    if (group === undefined) items.set(formatCommandTerm(subcommand), summary ?? about);
+    else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
   }
-  return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
+  return Array.from(items, ([term, description]) => ({ term, description }));
 };
 
 const formatCommandTerm = (command: Command): string => {
   const { subcommands, args } = command;
   const [only, ...others] = subcommands;
   const name = commands.lastWord(command);
-  if (only === undefined)
+  if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
@@ -85,17 +84,17 @@ const listOwnItems = ({ args, options }: Command) => [
   ...listArguments(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
-    description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
+    description: kind.default ? `${kind.about} (default: ${kind.default})` : kind.about,
   })),
 ];
 
 const listArguments = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
-    description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
+    description: choices ? `${about}: ${choices.join(", ")}` : about,
   }));
 
-const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
+const groupOptions = (options: Kinds) => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
     const { group } = named[1];
@@ -135,38 +134,27 @@ export const formatFullHelp = (command: Command, root: Command | undefined, term
     section("Arguments", listArguments(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     formatExamples(command).join("\n"),
-    root === undefined ? "" : options("Global options", Object.entries(root.options)),
+    root ? options("Global options", Object.entries(root.options)) : "",
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
 const toOptionItem = ([name, kind]: NamedKind) => {
-  const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
+  const { about, placeholder, choices = [], default: defaultValue, repeatable } = kind;
   const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
-  const description = [
-    `${about}${namesChoices ? "" : `: ${choices.join(", ")}`}`,
-    ...(defaultValue === undefined ? [] : [`(default: ${defaultValue})`]),
-    ...(repeatable === true ? ["(repeatable)"] : []),
-  ].join(" ");
+  const notes = [defaultValue && ` (default: ${defaultValue})`, repeatable && " (repeatable)"];
+  const description = [about, !namesChoices && `: ${choices.join(", ")}`, ...notes].filter(Boolean).join("");
   return { term: commands.formatFlags(name, kind), description };
 };
 
-const typesByPlaceholder: Readonly<Record<string, string>> = {
-  file: "file",
-  dir: "folder",
-  folder: "folder",
-  duration: "duration",
-  size: "size",
-  n: "number",
-  number: "number",
-  url: "url",
-};
+const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
+const types = ["file", "folder", "duration", "size", "number", "url"];
 
-const describeValue = (name: string, { choices }: Kind<unknown>) => ({
-  name,
-  kind: choices === undefined ? (typesByPlaceholder[name] ?? "text") : "choice",
-  choices: choices ?? null,
-});
+const describeValue = (name: string, { choices }: Kind<unknown>) => {
+  const type = typesByPlaceholder[name] ?? name;
+  const kind = types.includes(type) ? type : "text";
+  return { name, kind: choices ? "choice" : kind, choices: choices ?? null };
+};
 
 const describeCommand = (command: Command) => ({
   name: command.words,
@@ -180,9 +168,9 @@ const describeCommand = (command: Command) => ({
   })),
   options: Object.entries(command.options).map(([name, kind]) => ({
     name: `--${name}`,
-    short: kind.short === undefined ? null : `-${kind.short}`,
+    short: kind.short ? `-${kind.short}` : null,
     about: kind.about,
-    value: kind.placeholder === undefined ? null : describeValue(kind.placeholder, kind),
+    value: kind.placeholder ? describeValue(kind.placeholder, kind) : null,
     default: kind.default ?? null,
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,

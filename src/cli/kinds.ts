@@ -138,8 +138,7 @@ export const parseKinds = <Of extends Kinds>(
       if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0)
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
-      if (words.length > 0 && conflict !== undefined)
-        throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);
+      if (words.length > 0 && conflict) throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);
       return [camelCase(name), kind.parse(words, nameOf(name))];
     }),
   );

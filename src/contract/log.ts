@@ -5,15 +5,16 @@ import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 import { freeObject, text } from "./replies.ts";
 
+const checked = (expected: "number" | "int", isValid: (value: unknown) => boolean) =>
+  z.custom<number>().check(({ value, issues }) => {
+    if (!isValid(value)) issues.push({ code: "invalid_type", expected, input: value });
+  });
+
 /** A number too large for a double, such as `1e400`, is infinite. */
-const JsonNumber = z.custom<number>().check(({ value, issues }) => {
-  if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
-});
+const JsonNumber = checked("number", (value) => typeof value === "number");
 
 /** May exceed 2^53. */
-const JsonInteger = z.custom<number>().check(({ value, issues }) => {
-  if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
-});
+const JsonInteger = checked("int", Number.isInteger);
 
 /** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {
@@ -88,7 +89,7 @@ export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) }
 export type Issue = z.core.$ZodIssue;
 
 /** Stops after `max` issues, because lists can be long. */
-export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
+export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number) => {
   const issues: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;
   return issues;

@@ -6,7 +6,7 @@ import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk
 /** A field may be absent, null or of any type, so each use of a field checks its type. */
 export type ServiceObject = JsonObject;
 
-export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
@@ -31,21 +31,21 @@ export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
-export interface ReplyEntry {
-  readonly value: ServiceObject;
-  readonly raw: Uint8Array;
+export type ReplyEntry = Readonly<{
+  value: ServiceObject;
+  raw: Uint8Array;
   /** Index in the list. Null elements count, too. */
-  readonly position: number;
-}
+  position: number;
+}>;
 
 /** The objects in the list of a reply, without null elements. */
-export interface ReplyList {
-  readonly bytes: Uint8Array;
-  readonly entries: readonly ReplyEntry[];
-  readonly nullCount: number;
+export type ReplyList = Readonly<{
+  bytes: Uint8Array;
+  entries: readonly ReplyEntry[];
+  nullCount: number;
   /** Assumed: `has_more` means that the list has more pages, which the interface cannot request. */
-  readonly hasMore: boolean;
-}
+  hasMore: boolean;
+}>;
 
 const readListRoot = table.openRootReader(["data"]);
 
@@ -63,8 +63,8 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   const entries = elements.flatMap((raw, position) =>
     raw[0] === letterN ? [] : [{ value: JSON.parse(Buffer.from(raw).toString()), raw, position }],
   );
-  const hasMoreValue = table.memberAt(root, "has_more");
-  const hasMore = hasMoreValue !== undefined && table.parseValue(hasMoreValue) === true;
+  const more = table.memberAt(root, "has_more");
+  const hasMore = more !== undefined && table.parseValue(more) === true;
   return { value: { bytes, entries, nullCount: elements.length - entries.length, hasMore } };
 };
 

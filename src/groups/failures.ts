@@ -23,7 +23,7 @@ export const invalidInput = (
 ): Failure => {
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
-  const details = { problems: errors, ruleCounts: problems.counts, validGroups: valid };
+  const details = { problems: errors, validGroups: valid };
   if (problems.errors === 1 && first !== undefined) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
     const hint = combineHints(first.advice, valid);

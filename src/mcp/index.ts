@@ -30,11 +30,10 @@ const maxReasonLength = 300;
 export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
-  throw invalidArguments({
-    text: `invalid arguments of ${name}: ${sdk.prettifyError(error).slice(0, maxReasonLength)}`,
-    suggestion: `follow the inputSchema of ${name}, with the parameters ${Object.keys(inputSchema.properties).join(", ")}`,
-    command: "rollcall mcp",
-  });
+  throw invalidArguments(
+    `invalid arguments of ${name}: ${sdk.prettifyError(error).slice(0, maxReasonLength)}`,
+    `follow the inputSchema of ${name}, with the parameters ${Object.keys(inputSchema.properties).join(", ")}`,
+  );
 };
 
 type ServeOptions = Readonly<{

@@ -33,13 +33,9 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
 
 /** Returns a page that redirects to `url`. rollcall composed `url`, so it needs no escaping. */
 const redirectPage = (url: string) => `<!doctype html>
-<html lang="en">
 <meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
 <meta http-equiv="refresh" content="0;url=${url}">
-<title>rollcall view</title>
-<p><a href="${url}">Open rollcall view</a></p>
-</html>
+<a href="${url}">Open rollcall view</a>
 `;
 
 const hasDisplay = ({ env, platform }: Host) => {

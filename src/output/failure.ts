@@ -1,22 +1,21 @@
 /** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
-import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
-import { formatInputName, positionPrefix } from "../sentences.ts";
-import { type TextCleaner, toOneLine } from "./cleaner.ts";
+import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
+import { formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
+import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
-import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
+import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
 
 const maxProblems = 20;
 const maxReplyLength = 2000;
-type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
-export const printFailure = async (screen: Screen, end: RunEnd) => {
+export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
   const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
     isForProgram || printsEvents
-      ? `${safe.json(JSON.stringify(toFailureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, createStyle(screen, paint)),
+      ? `${safe.json(toFailureJson(screen, failure))}\n`
+      : formatFailure(failure, createStyle(screen, paint)),
   );
 };
 
@@ -38,27 +37,25 @@ const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) =>
 type TextStyle = ReturnType<typeof createStyle>;
 
 const foldText = (text: string, { columns }: TextStyle) =>
-  columns === undefined ? [text] : foldSentence(text, columns);
+  columns === undefined ? text : foldSentence(text, columns).join("\n");
 
 /** The error document (output.md). Users rely on the order of the members. */
-export const toFailureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
-  const clean = safe.text;
+export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
-  const shown = problems.slice(0, maxProblems).map((problem) => cleanFacts(toProblemDocument(problem), clean));
-  return {
-    error: {
-      code: failure.code,
-      message: truncateReply(clean(composeMessage(failure))),
-      exit_code: exitCode,
-      retryable: failure.retryable,
-      cause: stoppedBy,
-      hint: hint && clean(hint),
-      where: where && cleanFacts(where, clean),
-      http: http && { ...cleanFacts(http, clean), said: http.said && truncateReply(clean(http.said)) },
-      problems: shown.length === 0 ? undefined : shown,
-      next: next && clean(next),
-    },
+  const shorten = (text: string) => truncateReply(safe.text(text));
+  const error = {
+    code: failure.code,
+    message: shorten(composeMessage(failure)),
+    exit_code: toExitCode(failure),
+    retryable: failure.retryable,
+    cause: stoppedBy,
+    hint,
+    where,
+    http: http && { ...http, said: http.said && shorten(http.said) },
+    problems: problems.length === 0 ? undefined : problems.slice(0, maxProblems).map(toProblemDocument),
+    next,
   };
+  return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? safe.text(value) : value));
 };
 
 const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
@@ -68,60 +65,35 @@ const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) 
 
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
 
-const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
-  const cleanValue = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(cleanValue);
-    return typeof value === "string" ? clean(value) : value;
-  };
-  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, cleanValue(value)]));
-};
-
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
-  const { help, hint, next, stack, where, http, problems = [] } = failure.details;
-  if (help !== undefined) return help(style.columns);
+  const { help, hint, next, stack, where, http, problems = [], omittedProblems = 0 } = failure.details;
+  if (help) return help(style.columns);
   const message = composeMessage(failure);
-  const cleanLine: TextCleaner = (text) => toOneLine(clean(text));
-  const formatLead = (lead: string, tone: Tone, text: string) => {
-    const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
-    return [paint(tone, lead) + first.slice(lead.length), ...rest];
-  };
-  const locations = [
-    ...(where?.file === undefined || message.includes(where.file) ? [] : [formatPosition(where)]),
-    ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
-  ];
+  const cleanLine = (text: string) => toOneLine(clean(text));
+  const formatLead = (lead: string, tone: Tone, text: string) =>
+    foldText(`${lead} ${text}`, style).replace(lead, () => paint(tone, lead));
   const isInMessage = isProblemInMessage(problems, message);
-  const lines = [
-    ...formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
-    ...locations.map((location) => `  at ${cleanLine(location)}`),
+  const omitted = omittedProblems + Math.max(0, problems.length - maxProblems);
+  const parts = [
+    formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
+    where?.file && !message.includes(where.file) && `  at ${cleanLine(formatPosition(where))}`,
+    http && !message.includes(http.url) && `  at ${cleanLine(`${http.method} ${http.url}`)}`,
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...formatOmittedProblems(failure).flatMap((text) => foldText(text, style)),
-    ...(hint === undefined ? [] : formatLead("hint:", "faint", cleanLine(hint))),
+    omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
+    hint && formatLead("hint:", "faint", cleanLine(hint)),
     // The command is not folded, so that it is one line when a user copies it.
-    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${cleanLine(next)}`]),
-    ...(stack === undefined ? [] : [clean(stack)]),
+    next && `${paint("faint", "next:")} ${cleanLine(next)}`,
+    stack && clean(stack),
   ];
-  return `${lines.join("\n")}\n`;
+  return `${parts.filter(Boolean).join("\n")}\n`;
 };
 
-const formatPosition = ({ file, line, column }: FailureLocation) => positionPrefix({ file, line, column }).slice(0, -2);
-
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string) =>
-  first !== undefined &&
+  first &&
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
-
-const formatOmittedProblems = ({ details: { problems = [], ruleCounts } }: Failure) => {
-  const omitted = new Map<string, number>();
-  const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
-  const counts =
-    ruleCounts?.filter(({ severity }) => severity === "error") ?? problems.map(({ rule }) => ({ rule, count: 1 }));
-  for (const { rule, count } of counts) add(rule, count);
-  for (const { rule, others } of problems.slice(0, maxProblems)) add(rule, -1 - (others?.count ?? 0));
-  const rules = [...omitted].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
-  return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
-};
 
 const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {
@@ -133,18 +105,15 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = formatHangingLines(formatOtherProblems(problem), style, frame?.indent);
+  const others = formatHangingLines(formatOthers(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
-  const severityLine = header.findIndex((line) => line.includes(severity));
+  const isWhole = header.endsWith(rule);
+  const painted = isWhole ? header.slice(0, -rule.length) + paint("faint", rule) : header;
   return [
-    ...header.map((line, at) => {
-      const isLast = at === header.length - 1 && line.endsWith(rule);
-      const painted = isLast ? line.slice(0, -rule.length) + paint("faint", rule) : line;
-      return at === severityLine ? painted.replace(severity, () => paint(tone, severity)) : painted;
-    }),
+    painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
     ...others,
     ...formatHangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
@@ -157,45 +126,41 @@ const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOtherProblems = ({ file, message, others }: Problem) => {
-  if (others === undefined) return undefined;
-  // A line without a file name could be a line of the file that the message names.
-  const namesPosition = /line \d+ of |:\d/.test(message);
-  const isOneFile = others.positions.every((position) => position.startsWith(`${file}:`));
-  let lastName = isOneFile && !namesPosition ? file : undefined;
-  const lead = lastName === undefined ? "" : others.positions.length > 1 ? "lines " : "line ";
-  const positions = others.positions.map((position) => {
-    const [, name = "", lineAndColumn = ""] = /^(.*?)((?:(?::\d+){1,2}(?: \(.*\))?)?)$/s.exec(position) ?? [];
-    const isRepeated = lineAndColumn !== "" && name === lastName;
-    lastName = name;
-    return isRepeated ? lineAndColumn.slice(1) : formatInputName(name) + lineAndColumn;
-  });
-  const omission = others.count > positions.length ? ", …" : "";
-  return `and ${others.count} more${positions.length === 0 ? "" : `: ${lead}${positions.join(", ")}${omission}`}`;
+/** Names a file again only after a position in another file. */
+const formatOthers = ({ file, others }: Problem) => {
+  if (!others) return undefined;
+  const { count, positions } = others;
+  const isOwn = (position = "") => position.startsWith(`${file}:`);
+  const shown = positions.map((position, at) =>
+    isOwn(position) && isOwn(positions[at - 1])
+      ? position.slice(`${file}:`.length)
+      : position.replace(/^-(?=:|$)/, formatInputName),
+  );
+  const list = shown.length === 0 ? "" : `: ${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
+  return `and ${count} more${list}`;
 };
 
-const minTextColumns = 8;
+const minFrameColumns = 8;
 
 const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
   const line = toPlainLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
-  const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
-  const parts = foldSentence(line, columns - usedIndent - lead.length, 0);
-  return parts.map((part, at) => " ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part);
+  const parts = foldSentence(line, columns - indent - lead.length, 0);
+  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : "").padEnd(lead.length) + part);
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const { paint } = style;
   const digits = String(excerpt.line).length;
   const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
-  const columns = (style.columns ?? 0) - measureWidth(gutter(""));
-  if (columns < minTextColumns) return undefined;
+  const columns = (style.columns ?? 0) - widthOf(gutter(""));
+  if (columns < minFrameColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
-  const marks = "^".repeat(Math.min(columns - measureWidth(before), Math.max(1, measureWidth(value))));
+  const marks = "^".repeat(Math.min(columns - widthOf(before), Math.max(1, widthOf(value))));
   const lines = [
     paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${after}`, columns),
-    `${paint("faint", gutter(""))}${" ".repeat(measureWidth(before))}${paint(tone, marks)}`,
+    `${paint("faint", gutter(""))}${" ".repeat(widthOf(before))}${paint(tone, marks)}`,
   ];
   return { lines, indent: digits + 2 };
 };
@@ -214,10 +179,10 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");
-  const valueColumns = columns - measureWidth(front) - measureWidth(back);
+  const valueColumns = columns - widthOf(front) - widthOf(back);
   const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), valueColumns));
   // The mark below the value takes a column even if the value is empty.
-  const sideColumns = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
-  const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - measureWidth(back)));
-  return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - measureWidth(shownFront)) };
+  const sideColumns = Math.max(0, columns - Math.max(1, widthOf(shownValue)));
+  const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - widthOf(back)));
+  return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - widthOf(shownFront)) };
 };

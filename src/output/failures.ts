@@ -5,11 +5,11 @@ import { describeSystemCode, pluralize } from "../sentences.ts";
 /** @param groups counts of groups, if the command logs groups */
 export const outputFailed = (
   code: string,
-  groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },
+  groups?: Readonly<{ logged: number; already_logged: number; not_sent: number }>,
 ) => {
   const { logged = 0, already_logged, not_sent } = groups ?? {};
   const end = `; ${pluralize(logged, "group")} logged, ${already_logged} already logged, ${not_sent} not logged`;
-  const message = `cannot write standard output: ${describeSystemCode(code)}${groups === undefined ? "" : end}`;
+  const message = `cannot write standard output: ${describeSystemCode(code)}${groups ? end : ""}`;
   const hint = code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device";
   return new Failure("storage", "output-failed", message, { hint, systemCode: code });
 };

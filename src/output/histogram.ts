@@ -1,7 +1,7 @@
 /** Prints the distribution of rewards on a terminal as bars, with shares of groups, trajectories and choices. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
-import { foldSentence, measureWidth } from "./width.ts";
+import { foldSentence, widthOf } from "./width.ts";
 
 type Distribution = Distributions["rewards"];
 
@@ -29,7 +29,7 @@ const formatShare = (name: string, part: number, of: number) =>
 
 const drawBars = (rewards: Distribution, width: number) => {
   const bars = computeBars(rewards);
-  const labelWidth = Math.max(...bars.map(({ name }) => measureWidth(name)));
+  const labelWidth = Math.max(...bars.map(({ name }) => widthOf(name)));
   const countWidth = Math.max(...bars.map(({ count }) => String(count).length));
   const maxLength = width - labelWidth - countWidth - 6;
   const most = Math.max(...bars.map(({ count }) => count));

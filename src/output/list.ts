@@ -3,15 +3,13 @@ import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import type { Column, ListView, ShownColumn, WireObjects } from "./views.ts";
+import { type Column, isJsonFormat, type ListView, type ShownColumn, type WireObjects } from "./views.ts";
 import * as wires from "./wire.ts";
 
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
-  if (format === "json" || format === "jsonl") {
-    return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
-  }
+  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), { kind: "lines" });
   const { drawTable } = await import("./table.ts");
@@ -25,28 +23,32 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
 };
 
 const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): readonly ShownColumn<Row>[] => {
-  const { shown: rows, all } = wires.openWire(wire);
-  if (fields === undefined) return columns.map((column) => toShownColumn(column, rows));
+  const { shown: objects, all } = wires.openWire(wire);
+  const spell = (position: number, name: string, format = wires.formatValues) => {
+    const object = objects[position];
+    const values = object && wires.findValues(object, name);
+    return values && format(values);
+  };
+  const toShown = (column: Column<Row>): ShownColumn<Row> => {
+    const { name, path = name, isFreeForm } = column;
+    const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
+    const text = (row: Row, at: number) => {
+      const found = spell(at, path, format);
+      if (found !== undefined) return found;
+      // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
+      const value = formatPlainValue(column.value(row));
+      return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
+    };
+    return { ...column, text, cell: (row, at) => column.cell(row, () => text(row, at)) };
+  };
+  if (!fields) return columns.map(toShown);
   return fields.map((name) => {
     const field = wires.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
-    if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
-    const text = (_: Row, position: number) => formatWireValue(rows, position, field) ?? "";
+    if (column) return { ...toShown(column), rank: 0 };
+    const text = (_: Row, at: number) => spell(at, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
-};
-
-const toShownColumn = <Row>(column: Column<Row>, rows: readonly raw.RawJson[]): ShownColumn<Row> => {
-  const { name, path = name, isFreeForm = false } = column;
-  const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
-  const text = (row: Row, position: number) => {
-    const found = formatWireValue(rows, position, path, format);
-    if (found !== undefined) return found;
-    // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
-    const value = formatPlainValue(column.value(row));
-    return value && (formatWireValue(rows, position, path.replace(/\.?[^.]*$/, "")) || value);
-  };
-  return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
 /** Formats an object as JSON, because `String` would use a key such as `toString`, which a reply may have. */
@@ -56,28 +58,17 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const formatWireValue = (rows: readonly raw.RawJson[], position: number, name: string, format = wires.formatValues) => {
-  const row = rows[position];
-  const values = row && wires.findValues(row, name);
-  return values && format(values);
-};
-
 function* formatLines<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
   rows: readonly Row[],
 ) {
   const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const csvLine = (cells: readonly string[]) => `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n`;
-  const tsvLine = (cells: readonly string[]) => `${cells.map(safe.line).join("\t")}\n`;
   const isCsv = format === "csv";
-  if (isCsv) yield csvLine(columns.map(({ name }) => name));
-  else if (options.header) yield tsvLine(columns.map(({ heading }) => heading));
-  for (const [position, row] of rows.entries()) {
-    yield isCsv
-      ? csvLine(columns.map(({ text }) => text(row, position)))
-      : tsvLine(columns.map(({ cell }) => cell(row, position)));
-  }
+  const toLine = (cells: readonly string[]) =>
+    isCsv ? `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n` : `${cells.map(safe.line).join("\t")}\n`;
+  if (isCsv || options.header) yield toLine(columns.map(({ name, heading }) => (isCsv ? name : heading)));
+  for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
 /** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
@@ -103,13 +94,11 @@ function* formatJsonPieces(
   }
   const objects = shown.map(formatObject);
   const content = isList ? raw.composeArray(objects) : objects.join("");
-  const members = document.members.filter(({ key, value }) => key !== wire.member || value === container);
-  const json =
-    document === container
-      ? content
-      : raw.composeMembers(
-          members.map(({ key, value }) => [key, value === container ? content : raw.compactJson(value.json)]),
-        );
+  const members = document.members.flatMap(({ key, value }): [string, string][] => {
+    if (value === container) return [[key, content]];
+    return key === wire.member ? [] : [[key, raw.compactJson(value.json)]];
+  });
+  const json = document === container ? content : raw.composeMembers(members);
   yield host.terminal.stdout ? raw.formatJson(raw.parseRawJson(json), "\n") : json;
   yield "\n";
 }

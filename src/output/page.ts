@@ -10,10 +10,19 @@ export const printPages = async (screen: Screen, pages: Pages) =>
   await screen.print(formatPages(screen, pages), { kind: "lines" });
 
 async function* formatPages(screen: Screen, pages: Pages) {
-  let isFirst = true;
+  let isEmpty = true;
   for await (const page of pages) {
-    yield* formatPage(page, isFirst, await createLayout(screen, page));
-    isFirst = false;
+    const layout = await createLayout(screen, page);
+    if (!isEmpty) yield `\n${layout.paint("faint", "─".repeat(Math.min(screen.width, ruleColumns)))}\n`;
+    for (const section of page.sections) {
+      let lead = isEmpty ? "" : "\n";
+      for (const lines of formatSection(section, layout)) {
+        if (lines.length === 0) continue;
+        yield `${lead}${lines.join("\n")}\n`;
+        lead = "";
+        isEmpty = false;
+      }
+    }
   }
 }
 
@@ -30,12 +39,11 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
   return {
     paint: await paint(),
     clean: safe.text,
-    rule: "─".repeat(Math.min(width, ruleColumns)),
     width: widths === undefined ? Number.POSITIVE_INFINITY : width,
-    widthOf: widths?.measureWidth ?? ((line: string) => line.length),
-    omitsMiddle: widths !== undefined && !isFull,
+    widthOf: widths?.widthOf ?? ((line: string) => line.length),
+    omitsMiddle: widths && !isFull,
     fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
-      if (widths === undefined || kind === "command") return [line];
+      if (!widths || kind === "command") return [line];
       const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
       return kind === "sentence"
         ? widths.foldSentence(line, columns, 0)
@@ -44,44 +52,35 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
   };
 };
 
-function* formatPage({ sections }: Page, isFirst: boolean, layout: Layout) {
-  if (!isFirst) yield `\n${layout.paint("faint", layout.rule)}\n`;
-  let isAtTop = isFirst;
-  for (const section of sections) {
-    let isBegun = false;
-    for (const lines of formatSection(section, layout)) {
-      if (lines.length === 0) continue;
-      yield `${isBegun || isAtTop ? "" : "\n"}${lines.join("\n")}\n`;
-      isBegun = true;
-      isAtTop = false;
-    }
-  }
-}
-
 function* formatSection(section: Section, layout: Layout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that no content looks like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
-  if (title !== undefined) yield formatTitle(title, titleIndent, layout);
-  yield formatLabelledLines(lines, indent, layout);
+  const titleLine = layout.clean(title ?? "").replaceAll("\n", " ");
+  if (title !== undefined)
+    yield layout.fold(titleLine, titleIndent.length).map((part) => titleIndent + layout.paint("strong", part));
+  yield formatLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
   if (block !== undefined) yield* formatBlock(section, indent, layout);
 }
 
 const indentStep = "  ";
 
-const formatTitle = (title: string, indent: string, { clean, fold, paint }: Layout) =>
-  fold(clean(title).replaceAll("\n", " "), indent.length).map((part) => indent + paint("strong", part));
-
-const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Layout) => {
-  const { paint, clean, fold, widthOf } = layout;
-  const labelWidth = lines.reduce((width, { label }) => Math.max(width, widthOf(clean(label))), 0);
-  const textIndent = indent.length + labelWidth + 2;
+const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: Layout) => {
+  const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
+  const besideIndent = indent.length + labelWidth + 2;
+  const belowIndent = indent.length + indentStep.length;
+  /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
+  const isBetterBelow = (text: string) => {
+    if (besideIndent + widthOf(text) <= width) return false;
+    const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
+    return width - besideIndent < minColumns || (besideIndent + longest > width && belowIndent + longest <= width);
+  };
   return lines.flatMap(({ label, text, tone, kind }) => {
     const [name, shown] = [clean(label), clean(text)];
-    const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
-    const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
+    const isBelow = isBetterBelow(shown);
+    const rest = " ".repeat(isBelow ? belowIndent : besideIndent);
     const folded = shown.split("\n").flatMap((line) => fold(line, rest.length, kind));
     const padded = `${name}${" ".repeat(labelWidth - widthOf(name))}`;
     const first = isBelow
@@ -91,16 +90,6 @@ const formatLabelledLines = (lines: readonly Line[], indent: string, layout: Lay
   });
 };
 
-type Indents = Readonly<{ beside: number; below: number }>;
-
-/** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
-const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout) => {
-  if (beside + widthOf(text) <= width) return false;
-  if (width - beside < minColumns) return true;
-  const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
-  return beside + longest > width && below + longest <= width;
-};
-
 /** Printed lines of a block whose middle is omitted, with `tailLines` lines from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
@@ -108,7 +97,7 @@ const tailLines = 4;
 const minOmittedLines = 8;
 
 /** Maximum characters of a portion of a block, or of each end of a huge block. */
-const maxLayoutLength = 64 * 1024;
+const maxPortion = 64 * 1024;
 
 /** Yields the lines of a block in portions, because a block may have 50 MB. */
 function* formatBlock(
@@ -121,42 +110,30 @@ function* formatBlock(
     if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
-  const formatBlockLines = (text: string) =>
-    text.split("\n").flatMap((line) => {
-      const spaces = leadingSpaces(line);
-      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => indentLine(spaces + part));
-    });
+  const toLines = (text: string) => text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
     // Cleans the whole text at once, so that no harmful sequence is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
-      const lineEnd = whole.indexOf("\n", from + maxLayoutLength);
+      const lineEnd = whole.indexOf("\n", from + maxPortion);
       end = lineEnd < 0 ? whole.length : lineEnd;
-      yield formatBlockLines(whole.slice(from, end));
+      yield toLines(whole.slice(from, end));
     }
     return;
   }
-  const isHuge = text.length > 2 * maxLayoutLength;
-  const head = formatBlockLines(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
+  const isHuge = text.length > 2 * maxPortion;
+  const head = toLines(clean(isHuge ? text.slice(0, maxPortion) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
-  const tail = isHuge ? formatBlockLines(clean(text.slice(-maxLayoutLength))) : head;
+  const tail = isHuge ? toLines(clean(text.slice(-maxPortion))) : head;
   const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
   yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
 }
 
-/** Folded parts of a line repeat its indent up to this width. A wider indent would leave too little space. */
-const maxKeptIndent = 16;
-
-const leadingSpaces = (line: string) => {
-  const spaces = /^ */.exec(line)?.[0] ?? "";
-  return spaces.length <= maxKeptIndent ? spaces : "";
-};
-
 const formatFoldNote = (text: string) => {
   const lines = text.split("\n").length;
-  const onLines = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
-  return `… folded: ${groupDigits(String(text.length))} characters${onLines} (--full)`;
+  const [characters, count] = [text.length, lines].map((number) => groupDigits(String(number)));
+  return `… folded: ${characters} characters${lines === 1 ? "" : ` on ${count} lines`} (--full)`;
 };
 
 export const groupDigits = (digits: string) =>

@@ -5,11 +5,10 @@ import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
 
-type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
-type OnMissing = (command: string) => void;
+type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink }>;
 
 /** Returns false if the pager or terminal closed before the end. */
-export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput) => {
+export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const taken: string[] = [];
   let isLong = false;
   try {
@@ -22,8 +21,8 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
     yield* taken;
     yield* pieces;
   };
-  const pager = isLong ? await startPager(host, onMissing) : undefined;
-  if (pager === undefined) return await writePieces(fallback, allPieces());
+  const pager = isLong ? await startPager(host) : undefined;
+  if (!pager) return await writePieces(fallback, allPieces());
   let isComplete = false;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
@@ -46,8 +45,8 @@ const collectScreenful = async (taken: string[], pieces: PagedOutput["pieces"], 
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
-    lines += countLines(next.value, terminal.columns || 80);
-    if (lines >= (terminal.rows || 24)) return true;
+    lines += countLines(next.value, terminal.columns);
+    if (lines >= terminal.rows) return true;
   }
   return false;
 };
@@ -57,7 +56,7 @@ const countLines = (text: string, columns: number) => {
   return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)), 0);
 };
 
-const startPager = async (host: Host, onMissing: OnMissing) => {
+const startPager = async (host: Host) => {
   const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
@@ -67,8 +66,8 @@ const startPager = async (host: Host, onMissing: OnMissing) => {
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   pager.on("error", () => undefined);
-  const started = once(pager, "spawn").then(() => true);
-  const isStarted = await started.catch(() => false);
-  if (!isStarted && host.env.PAGER !== undefined) onMissing(command);
-  return isStarted ? pager : undefined;
+  return await once(pager, "spawn").then(
+    () => pager,
+    () => undefined,
+  );
 };

@@ -4,15 +4,15 @@ import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
 
-export type ProgressIndicator = { update(label: string): void; stop(): void };
+export type Progress = { update(label: string): void; stop(): void };
 
 const spinnerDelayMs = 150;
 
-export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
+export const noProgress: Progress = { update: () => undefined, stop: () => undefined };
 
 type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: TextCleaner }>;
 
-export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
+export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Progress => {
   const end = new AbortController();
   const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
@@ -30,7 +30,7 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
   return {
     update(next) {
       text = clean(next);
-      if (spinner !== undefined) spinner.text = text;
+      if (spinner) spinner.text = text;
     },
     stop: () => end.abort(),
   };
@@ -39,29 +39,29 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
 export const meterFormats = ["bar", "lines", "json", "none"] as const;
 export type MeterFormat = (typeof meterFormats)[number];
 
-interface MeterState {
-  readonly phase: string;
-  readonly bytes: number;
-  readonly ofBytes: number | undefined;
-  readonly groups: number | undefined;
-  readonly waiting?: string | undefined;
-}
+type MeterState = Readonly<{
+  phase: string;
+  bytes: number;
+  ofBytes: number | undefined;
+  groups: number | undefined;
+  waiting?: string | undefined;
+}>;
 
 export type Meter = ReturnType<typeof openMeter>;
 
-interface MeterOptions {
-  readonly format: MeterFormat;
+type MeterOptions = Readonly<{
+  format: MeterFormat;
   /** Monotonic milliseconds. */
-  readonly elapsed: () => number;
-  readonly columns: number;
-  readonly spinner: (label: string) => ProgressIndicator;
-  readonly line: (text: string) => void;
-}
+  elapsed: () => number;
+  columns: number;
+  spinner: (label: string) => Progress;
+  line: (text: string) => void;
+}>;
 
 const minEventIntervalMs = 1000;
 
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
-  let running: ProgressIndicator | undefined;
+  let running: Progress | undefined;
   let phase = "";
   /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
   let since = 0;
@@ -75,13 +75,13 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
       else if (waitingSince !== undefined) since += elapsed() - waitingSince;
       waitingSince = state.waiting === undefined ? undefined : elapsed();
       const text = formatBar(state, { ms: elapsed() - since, columns });
-      if (running === undefined) running = spinner(text);
+      if (!running) running = spinner(text);
       else running.update(text);
     } else if (format === "json" && (isNew || elapsed() - since >= minEventIntervalMs)) {
       since = elapsed();
       line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
     } else if (format === "lines" && isNew) {
-      line(ofBytes === null ? phase : `${phase} ${formatMegabytes(ofBytes)}`);
+      line(ofBytes === null ? phase : `${phase} ${formatMB(ofBytes)}`);
     }
   };
   return {
@@ -104,7 +104,7 @@ const minCells = 5;
 /** Texts are in the order of importance. Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
-  { ms, columns }: { readonly ms: number; readonly columns: number },
+  { ms, columns }: Readonly<{ ms: number; columns: number }>,
 ) => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
@@ -113,9 +113,9 @@ export const formatBar = (
     share === undefined ? "" : `${Math.floor(share * 100)}%`,
     // After the last byte, nobody knows how long the service takes.
     waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
-    ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
+    ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // For a growing file, this is the rate of its writer, not of rollcall.
-    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
+    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMB(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");
   const texts = parts.map((_, at) => [phase, ...parts.slice(0, at + 1)].join(" "));
@@ -126,13 +126,13 @@ export const formatBar = (
   return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
 };
 
-const formatMegabytes = (bytes: number) => {
+const formatMB = (bytes: number) => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
-  return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
+  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
 };
 
 const formatDuration = (seconds: number) => {
-  const wholeSeconds = Math.ceil(seconds);
-  if (wholeSeconds < 60) return `${wholeSeconds} s`;
-  return wholeSeconds < 3600 ? `${Math.ceil(wholeSeconds / 60)} min` : `${Math.ceil(wholeSeconds / 3600)} h`;
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
 };

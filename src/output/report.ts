@@ -10,15 +10,15 @@ import type { Screen } from "./screen.ts";
 export const reportFormats = ["github", "junit"] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
-export interface Report {
-  readonly form: ReportFormat;
-  readonly title?: string;
-  readonly file: string | undefined;
-  readonly inputs: readonly string[];
-  readonly problems: readonly Problem[];
+export type Report = Readonly<{
+  form: ReportFormat;
+  title?: string;
+  file: string | undefined;
+  inputs: readonly string[];
+  problems: readonly Problem[];
   /** Narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
-  readonly mode?: number;
-}
+  mode?: number;
+}>;
 
 /** @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: Report) => {
@@ -29,7 +29,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
   requireReportFile(file);
-  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode, texts: reportFile }, screen.host);
+  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
 /** The last line of a report file, by which a later run detects changes. */
@@ -38,21 +38,18 @@ const formatChecksum = (form: ReportFormat, text: string) => {
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-const reportFile = { title: "the report to ", otherFileHint: "choose another file with --report" };
-
 /**
  * Refuses to replace a regular file, unless the file is empty or a report that nobody has changed.
  * @throws Failure `report-exists`, `output-unwritable`
  */
 export const requireReportFile = (file: string) => {
-  const check = () => {
+  writeUserFile(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportFormats.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
-  };
-  writeUserFile(file, check, reportFile);
+  });
 };
 
 const isError = ({ severity }: Problem) => severity === "error";
@@ -80,20 +77,27 @@ const formatProblem = ({ message, advice, others }: Problem) => {
 /** Each input is a suite, and each problem is a test. */
 const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = [...new Set(inputs)];
+  const suites = names.map((name) =>
+    formatSuite(
+      name,
+      problems.filter(({ file }) => file === name),
+      clean,
+    ),
+  );
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
-  const problemsOf = (name: string) => problems.filter(({ file }) => file === name);
-  const suites = names.map((name) => formatSuite(name, problemsOf(name), clean));
   if (others.length > 0) suites.push(formatSuite("all inputs", others, clean));
-  const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
-  const failures = problems.filter(isError).length;
-  const head = `<testsuites name="${escapeAttribute(title)}" tests="${tests}" failures="${failures}" errors="0">`;
-  const lines = [head, ...suites.flatMap((suite) => suite.lines), "</testsuites>"];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${lines.join("\n")}\n`;
+  const body = suites.join("");
+  const head = `<testsuites name="${escapeAttribute(title)}" ${countTests(body)}>`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${body}</testsuites>\n`;
+};
+
+const countTests = (xml: string) => {
+  const count = (element: string) => xml.split(element).length - 1;
+  return `tests="${count("<testcase ")}" failures="${count("<failure ")}" errors="0"`;
 };
 
 const formatSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
   const name = escapeAttribute(clean(input));
-  const failures = problems.filter(isError).length;
   const cases = problems.map((problem) => {
     const { rule, line, column, message } = problem;
     const position = [line, column].filter((part) => part !== undefined).join(":");
@@ -102,12 +106,11 @@ const formatSuite = (input: string, problems: readonly Problem[], clean: TextCle
       ? `<failure type="${escapeAttribute(rule)}" message="${escapeAttribute(clean(message))}">${text}</failure>`
       : `<system-out>warning: ${text}</system-out>`;
     const title = escapeAttribute(position === "" ? rule : `${rule} at ${position}`);
-    return `    <testcase classname="${name}" name="${title}">${body}</testcase>`;
+    return `    <testcase classname="${name}" name="${title}">${body}</testcase>\n`;
   });
-  if (failures === 0) cases.unshift(`    <testcase classname="${name}" name="is valid"/>`);
-  const tests = cases.length;
-  const head = `  <testsuite name="${name}" tests="${tests}" failures="${failures}" errors="0" skipped="0">`;
-  return { tests, lines: [head, ...cases, "  </testsuite>"] };
+  if (!problems.some(isError)) cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
+  const tests = cases.join("");
+  return `  <testsuite name="${name}" ${countTests(tests)} skipped="0">\n${tests}  </testsuite>\n`;
 };
 
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
@@ -118,6 +121,4 @@ const escapeXml = (text: string) =>
 const escapeAttribute = (text: string) =>
   escapeXml(text)
     .replaceAll('"', "&quot;")
-    .replaceAll("\n", "&#10;")
-    .replaceAll("\r", "&#13;")
-    .replaceAll("\t", "&#9;");
+    .replaceAll(/[\t\n\r]/g, (space) => `&#${space.charCodeAt(0)};`);

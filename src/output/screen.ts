@@ -24,21 +24,13 @@ export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   readonly areFieldsChecked?: boolean;
 }
 
-export const parseScreenOptions = (flags: ScreenFlags) => {
-  const { json = false, output = json ? "json" : undefined, fields: typedFields } = flags;
-  if (json && output !== "json") throw contradiction("--json", `-o ${output}`, "--json means -o json");
-  const fields = typedFields?.split(",").map((name) => name.trim());
-  if (typedFields !== undefined && fields?.includes("")) {
-    throw wrongValue("--fields", typedFields, "names separated by commas, such as id,name");
-  }
-  return {
-    format: output,
-    fields,
-    header: flags.header === true,
-    quiet: flags.quiet === true,
-    color: colorModes.find((when) => when === flags.color) ?? "auto",
-    pager: flags.pager !== false,
-  };
+export const parseScreenOptions = ({ json = false, fields: typed, color, ...flags }: ScreenFlags) => {
+  const format = flags.output ?? (json ? "json" : undefined);
+  if (json && format !== "json") throw contradiction("--json", `-o ${format}`, "--json means -o json");
+  const fields = typed?.split(",").map((name) => name.trim());
+  if (typed !== undefined && fields?.includes(""))
+    throw wrongValue("--fields", typed, "names separated by commas, such as id,name");
+  return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
 /** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `redact-only`. */
@@ -74,39 +66,35 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
-  const isQuiet = isForProgram || options.quiet;
+  const isQuiet = isForProgram || options.quiet === true;
   const printsEvents = options.hasJsonEvents === true;
   const isStderrForPeople = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);
-  const canPage = options.pager && terminal.stdout && !isInBuild;
-  const canSpin = isStderrForPeople && !options.quiet && !isInBuild && env.TERM !== "dumb";
+  const canPage = options.pager !== false && terminal.stdout && !isInBuild;
+  const canSpin = isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb";
   const errorColor = hasColor(host, "stderr", options.color);
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
-  let errorPaint: Promise<Paint> | undefined;
   let errorQueue: Promise<void> = Promise.resolve();
-  let spinner: progress.ProgressIndicator | undefined;
+  let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
   /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
   const writeError = (formatText: FormatErrorText) => {
-    errorPaint ??= loadPaint(errorColor);
-    const paint = errorPaint;
-    const write = async () => await errors.write(safe.breakCommands(await formatText(await paint)));
+    const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
   const tell = (event: object, formatText: FormatErrorText) =>
     void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : formatText);
 
-  const formatNote = async (sentence: string, paint: Paint): Promise<string> => {
-    const line = `note: ${toOneLine(safe.text(sentence))}`;
-    const lines = isStderrForPeople ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
-    return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
-  };
   const notice = (sentence: string) => {
     if (isQuiet) return;
-    tell({ event: "notice", message: sentence }, async (paint) => await formatNote(sentence, paint));
+    tell({ event: "notice", message: sentence }, async (paint) => {
+      const line = `note: ${toOneLine(safe.text(sentence))}`;
+      const lines = isStderrForPeople ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
+      return `${lines.join("\n").replace("note:", () => paint("faint", "note:"))}\n`;
+    });
   };
 
   /** Writes to standard output, after everything that was queued for standard error. */
@@ -121,13 +109,12 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     };
     if (canPage && isPaged) {
       const { printPaged } = await import("./pager.ts");
-      const onMissing = (pager: string) => notice(`cannot start the pager ${pager} (set PAGER to another pager)`);
-      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output, onMissing }));
+      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output }));
     } else await writePieces(output, cleanPieces());
   };
 
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
-  const startSpinner = (label: string): progress.ProgressIndicator => {
+  const startSpinner = (label: string) => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
@@ -152,11 +139,11 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     },
     /** In columns; infinite with neither a terminal nor `COLUMNS`. */
     get width() {
-      if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
+      if (terminal.stdout) return terminal.columns;
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
-    paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
+    paint: () => loadPaint(hasColor(host, "stdout", options.color)),
     print,
     printText: (text: string) =>
       terminal.stdout
@@ -187,7 +174,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: () => spinner?.stop(),
-    startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
+    startMeter: (wanted: progress.MeterFormat | undefined) => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string) =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);

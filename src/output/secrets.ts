@@ -17,7 +17,7 @@ const headLength = 4;
 export const openSecrets = () => {
   const known = new Set<string>();
   // The longest spelling is first, because a secret may contain another secret.
-  let spellings: readonly SecretSpelling[] = [];
+  let spellings: readonly Spelling[] = [];
   return {
     add(secret: string) {
       if (known.has(secret)) return;
@@ -35,7 +35,7 @@ export const openSecrets = () => {
 };
 
 /** Includes base64 after other bytes, as in `Authorization: Basic`. */
-const listSpellings = (secret: string): readonly SecretSpelling[] => {
+const listSpellings = (secret: string) => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
     if (text.length < minLength) return [];
@@ -57,7 +57,7 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
-type SecretSpelling = ReturnType<typeof compileSpelling>;
+type Spelling = ReturnType<typeof compileSpelling>;
 
 /** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
@@ -126,11 +126,11 @@ const findEnds = (letters: readonly string[], text: string, from: number) => {
   return ends;
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpelling) => {
+const redactSpelling = (text: string, { letters, head, isBase64 }: Spelling) => {
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;
-  for (let match = head.exec(text); match !== null; match = head.exec(text)) {
+  for (let match = head.exec(text); match; match = head.exec(text)) {
     const ends = findEnds(letters, text, match.index);
     head.lastIndex = match.index + 1;
     if (ends.length === 0) continue;
@@ -162,7 +162,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
 };
 
 /** Finds passwords in URLs, even malformed URLs, and values of options such as `--token`. */
-export const findSecrets = (args: readonly string[]): readonly string[] =>
+export const findSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
     const isSecret = /token(?!s)|key|password|passwd|secret|credential|auth/i.test(option);
@@ -174,7 +174,7 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
 const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
-  if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
+  if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
   // Begins at the start of a run of letters, so that the time is linear.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";

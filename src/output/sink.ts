@@ -12,7 +12,7 @@ const maxWriteBytes = 1 << 18;
 /** Error codes of a closed pipe or socket. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
-export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }) => {
+export const openSink = (to: Readonly<{ stream: Writable; signal?: AbortSignal }>) => {
   const { stream } = to;
   let { signal } = to;
   let isReaderGone = false;

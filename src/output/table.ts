@@ -2,21 +2,15 @@
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
-import { measureWidth, truncate } from "./width.ts";
+import { truncate, widthOf } from "./width.ts";
 
-interface TableView<Row> {
-  readonly columns: readonly ShownColumn<Row>[];
-  readonly rows: readonly Row[];
-  readonly width: number;
-  readonly paint: Paint;
-  readonly clean: TextCleaner;
-}
-
-interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank" | "hasNames"> {
-  readonly headings: readonly string[];
-  readonly cells: readonly string[];
-  readonly tags: readonly (CellTag | undefined)[];
-}
+type TableView<Row> = Readonly<{
+  columns: readonly ShownColumn<Row>[];
+  rows: readonly Row[];
+  width: number;
+  paint: Paint;
+  clean: TextCleaner;
+}>;
 
 /** Share of cells that the preferred width shows completely, so that one long id does not displace other columns. */
 const minWholeShare = 0.9;
@@ -29,32 +23,92 @@ const gap = "  ";
 /** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
-type DrawnTable = { readonly pieces: Iterable<string>; readonly omitted: readonly string[] };
+type DrawnTable = Readonly<{ pieces: Iterable<string>; omitted: readonly string[] }>;
 
 export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
-  const { rows, width, paint } = view;
-  if (rows.length === 0) return { pieces: [], omitted: [] };
-  const all = readColumns(view);
-  const shown = fitColumns(all, width);
-  if (shown.length > 1 && sumWidths(shown.map(({ min }) => min)) > width) return { sections: toSections(all, width) };
+  const { width, paint } = view;
+  if (view.rows.length === 0) return { pieces: [], omitted: [] };
+  const all = view.columns.map((column) => measureColumn(column, view));
+  const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
+  if (shown.length > 1 && sumWidths(shown, "min") > width) return { sections: toSections(all, width) };
   const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
   return { pieces: formatTable(shown, width, paint), omitted };
 };
 
-const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] =>
-  columns.map(({ heading, cell, tag, ...column }) => ({
-    ...column,
-    headings: heading.split("\n").map(clean),
-    cells: rows.map((row, position) => clean(cell(row, position))),
-    tags: rows.map((row) => tag?.(row)),
-  }));
+type TableColumn = ReturnType<typeof measureColumn>;
 
-function* formatTable(columns: readonly MeasuredColumn[], width: number, paint: Paint) {
+/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
+const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>) => {
+  const { name, heading, align, rank, hasNames, cell, tag } = column;
+  const texts = rows.map((row, position) => clean(cell(row, position)));
+  const cells = align === "decimal" ? alignPoints(texts) : texts;
+  const tags = rows.map((row) => tag?.(row));
+  const headings = heading.split("\n").map(clean);
+  const widths = cells.map((text, at) => widthOf(text) + measureTag(tags[at])).sort((a, b) => a - b);
+  const headingWidth = Math.max(...headings.map(widthOf));
+  const full = Math.max(headingWidth, widths.at(-1) ?? 0);
+  const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
+  // A truncated number would be a wrong number.
+  const isNumber = align === "right" || align === "decimal";
+  const [preferred, min] = isNumber ? [full, full] : [Math.max(headingWidth, usual), Math.min(full, minTextWidth)];
+  return { name, rank, hasNames, headings, cells, tags, isNumber, full, preferred, min };
+};
+
+const measureTag = (tag: CellTag | undefined) => (tag ? widthOf(tag.text) + 1 : 0);
+
+const alignPoints = (cells: readonly string[]) => {
+  const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
+  const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
+  return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
+};
+
+const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" | "min") =>
+  columns.reduce((sum, column) => sum + column[width], gap.length * Math.max(0, columns.length - 1));
+
+/** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
+const widenNames = (columns: readonly TableColumn[]) => {
+  const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
+  return columns.map((column) => {
+    if (column.isNumber || (column !== names && column !== columns[0])) return column;
+    const wanted = column === names ? Math.min(column.full, minNameWidth) : 0;
+    const width = Math.max(measureDistinctWidth(column.cells), wanted);
+    return { ...column, preferred: Math.max(column.preferred, width), min: Math.max(column.min, width) };
+  });
+};
+
+/** Returns the width at which truncated cells differ: the longest common start, a letter, and the ellipsis. */
+const measureDistinctWidth = (cells: readonly string[]) => {
+  const sorted = [...new Set(cells)].sort();
+  return sorted.slice(1).reduce((most, cell, at) => {
+    const before = sorted[at] ?? "";
+    const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
+    if (common < 0) return most;
+    const width = widthOf(cell.slice(0, common)) + 2;
+    return Math.max(most, Math.min(width, Math.max(widthOf(cell), widthOf(before))));
+  }, 0);
+};
+
+const dropColumns = (columns: readonly TableColumn[], width: number) => {
+  const kept = [...columns];
+  const isEmpty = ({ cells }: TableColumn) => cells.every((cell) => cell === "");
+  const droppable = columns
+    .filter(({ rank }) => rank > 0)
+    .toReversed()
+    .sort((a, b) => Number(isEmpty(b)) - Number(isEmpty(a)) || b.rank - a.rank);
+  for (const dropped of droppable) {
+    if (sumWidths(kept, "preferred") <= width) break;
+    kept.splice(kept.indexOf(dropped), 1);
+  }
+  return kept;
+};
+
+function* formatTable(columns: readonly TableColumn[], width: number, paint: Paint) {
   const widths = shrinkWidths(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
-  const headingAt = (headings: readonly string[], line: number) => headings[line - height + headings.length] ?? "";
   const header = Array.from({ length: height }, (_, line) =>
-    columns.map(({ headings }, at) => paint("strong", truncate(headingAt(headings, line), widths[at] ?? 0))),
+    columns.map(({ headings }, at) =>
+      paint("strong", truncate(headings[line - height + headings.length] ?? "", widths[at] ?? 0)),
+    ),
   );
   yield layOutRows(columns, widths, header);
   const count = columns[0]?.cells.length ?? 0;
@@ -69,101 +123,20 @@ function* formatTable(columns: readonly MeasuredColumn[], width: number, paint: 
 }
 
 const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
-  if (tag === undefined) return truncate(cell, width);
+  if (!tag) return truncate(cell, width);
   const left = width - measureTag(tag);
   const isTagWhole = left >= minTaggedWidth;
   return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
 };
 
-const measureTag = (tag: CellTag | undefined) => (tag === undefined ? 0 : measureWidth(tag.text) + 1);
-
-const sumWidths = (widths: readonly number[]) =>
-  widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
-
-const fitColumns = (columns: readonly TableColumn[], width: number) => {
-  const measured = columns.map(measureColumn);
-  const isWide = sumWidths(measured.map(({ full }) => full)) > width;
-  const widened = isWide ? widenNames(measured) : measured;
-  const shown = dropColumns(widened, width);
-  const [first, ...others] = shown;
-  const dropped = widened.find((column) => column.tags.some(Boolean) && !shown.includes(column));
-  if (dropped === undefined || first === undefined) return shown;
-  const tags = dropped.tags.map((tag) =>
-    tag?.textInFirstColumn === undefined ? undefined : { ...tag, text: tag.textInFirstColumn },
-  );
-  const tagged = measureColumn({ ...first, tags });
-  const min = Math.max(tagged.min, Math.min(first.min + tagged.full - first.full, tagged.full));
-  return dropColumns([{ ...tagged, min }, ...others], width);
-};
-
-type MeasuredColumn = ReturnType<typeof measureColumn>;
-
-/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
-const measureColumn = (column: TableColumn) => {
-  const { align, headings, tags } = column;
-  const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;
-  const widths = cells.map((cell, at) => measureWidth(cell) + measureTag(tags[at])).sort((a, b) => a - b);
-  const heading = Math.max(...headings.map(measureWidth));
-  const full = Math.max(heading, widths.at(-1) ?? 0);
-  const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
-  // A truncated number would be a wrong number.
-  const isNumber = align === "right" || align === "decimal";
-  const [preferred, min] = isNumber ? [full, full] : [Math.max(heading, usual), Math.min(full, minTextWidth)];
-  return { ...column, cells, isNumber, full, preferred, min };
-};
-
-const alignPoints = (cells: readonly string[]) => {
-  const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
-  const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
-  return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
-};
-
-/** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
-const widenNames = (columns: readonly MeasuredColumn[]) => {
-  const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
-  return columns.map((column) => {
-    if (column.isNumber || (column !== names && column !== columns[0])) return column;
-    const width = Math.max(
-      measureDistinctWidth(column.cells),
-      column === names ? Math.min(column.full, minNameWidth) : 0,
-    );
-    return { ...column, preferred: Math.max(column.preferred, width), min: Math.max(column.min, width) };
-  });
-};
-
-/** Returns the width at which truncated cells differ: the longest common start, a letter, and the ellipsis. */
-const measureDistinctWidth = (cells: readonly string[]) => {
-  const sorted = [...new Set(cells)].sort();
-  return sorted.slice(1).reduce((most, cell, at) => {
-    const before = sorted[at] ?? "";
-    const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
-    if (common < 0) return most;
-    const width = measureWidth(cell.slice(0, common)) + 2;
-    return Math.max(most, Math.min(width, Math.max(measureWidth(cell), measureWidth(before))));
-  }, 0);
-};
-
-const dropColumns = (columns: readonly MeasuredColumn[], width: number) => {
-  const kept = [...columns];
-  const isEmpty = ({ cells }: MeasuredColumn) => cells.every((cell) => cell === "");
-  const droppable = columns
-    .filter(({ rank }) => rank > 0)
-    .toReversed()
-    .sort((a, b) => Number(isEmpty(b)) - Number(isEmpty(a)) || b.rank - a.rank);
-  for (const dropped of droppable) {
-    if (sumWidths(kept.map(({ preferred }) => preferred)) <= width) break;
-    kept.splice(kept.indexOf(dropped), 1);
-  }
-  return kept;
-};
-
-const shrinkWidths = (columns: readonly MeasuredColumn[], width: number) => {
+const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
-  for (let over = sumWidths(widths) - width; over > 0; over--) {
-    const most = Math.max(...widths.filter((size, at) => size > (columns[at]?.min ?? 0)));
-    const widest = widths.findIndex((size, at) => size === most && size > (columns[at]?.min ?? 0));
-    if (widest < 0) break;
-    widths[widest] = most - 1;
+  const sum = () => widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
+  for (let over = sum() - width; over > 0; over--) {
+    const canShrink = widths.map((size, at) => (size > (columns[at]?.min ?? 0) ? size : 0));
+    const most = Math.max(...canShrink);
+    if (most === 0) break;
+    widths[canShrink.indexOf(most)] = most - 1;
   }
   return widths;
 };
@@ -174,7 +147,7 @@ const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle
 const placeholder = "\ue000";
 
 const layOutRows = (
-  columns: readonly MeasuredColumn[],
+  columns: readonly TableColumn[],
   widths: readonly number[],
   lines: readonly (readonly string[])[],
 ) => {
@@ -185,8 +158,8 @@ const layOutRows = (
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
   // cli-table3 knows the character widths of 2019, so it gets placeholders of the right width instead of cells.
-  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(measureWidth(cell))));
-  const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
+  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
+  const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
   // The lookbehind prevents an attempt to match at each of many spaces.
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
@@ -199,7 +172,7 @@ function* toSections(columns: readonly TableColumn[], width: number) {
   for (const row of columns[0]?.cells.keys() ?? []) {
     const [first, ...others] = columns.map(({ headings, cells, tags }) => {
       const tag = tags[row];
-      const texts = [truncate(cells[row] ?? "", maxCellWidth), tag?.text ?? ""].filter(Boolean);
+      const texts = [truncate(cells[row]?.trimEnd() ?? "", maxCellWidth), tag?.text ?? ""].filter(Boolean);
       return { label: truncate(headings.join(" "), width - gap.length), text: texts.join(" "), tone: tag?.tone };
     });
     yield { title: first?.text ?? "", lines: others.filter(({ text }) => text !== "") };

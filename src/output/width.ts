@@ -9,7 +9,7 @@ const singleWidthText =
 /** No terminal has as many columns. */
 const maxMeasuredUnits = 4096;
 
-export const measureWidth = (line: string) => {
+export const widthOf = (line: string) => {
   if (singleWidthText.test(line)) return line.length;
   let width = Math.max(0, line.length - maxMeasuredUnits);
   const visible = stripVTControlCharacters(line.slice(0, maxMeasuredUnits));
@@ -48,29 +48,29 @@ const takeStart = (line: string, width: number) => {
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
   for (const { segment, index } of splitGraphemes(start)) {
-    left -= measureWidth(segment);
+    left -= widthOf(segment);
     if (left < 0) return start.slice(0, index);
   }
   return start;
 };
 
 export const truncate = (line: string, width: number) => {
-  if (measureWidth(line) <= width) return line;
+  if (widthOf(line) <= width) return line;
   return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
 };
 
 export const truncateStart = (line: string, width: number) => {
-  if (measureWidth(line) <= width) return line;
+  if (widthOf(line) <= width) return line;
   const end = line.slice(-maxUnits(width));
-  let over = measureWidth(end) - Math.max(0, width - 1);
+  let over = widthOf(end) - Math.max(0, width - 1);
   for (const { segment, index } of splitGraphemes(end)) {
     if (over <= 0) return `…${end.slice(index)}`;
-    over -= measureWidth(segment);
+    over -= widthOf(segment);
   }
   return width <= 0 ? "" : "…";
 };
 
-export const foldLine = (line: string, width: number): readonly string[] => {
+export const foldLine = (line: string, width: number) => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
     const rest = line.slice(at, at + maxUnits(width));
@@ -85,20 +85,19 @@ export const foldLine = (line: string, width: number): readonly string[] => {
 };
 
 const hangingIndent = 2;
-const minIndentedWidth = 8;
 const noBreak = "\ue001";
 /** A command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
 /** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
-export const foldSentence = (text: string, width: number, indent = hangingIndent): readonly string[] => {
-  const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
+export const foldSentence = (text: string, width: number, indent = hangingIndent) => {
+  const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");
   const lines = [first];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
-    const own = before + (measureWidth(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
-    if (measureWidth(longer) <= width) lines[lines.length - 1] = longer;
+    const own = before + (widthOf(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
+    if (widthOf(longer) <= width) lines[lines.length - 1] = longer;
     else lines.push(own);
   }
   return lines.map((line) => line.replaceAll(noBreak, " "));

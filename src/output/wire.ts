@@ -19,7 +19,7 @@ const parseBytes = (bytes: Uint8Array) => raw.parseRawJson(toBuffer(bytes).toStr
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
-  if (member === undefined || member.key === name) return member && [member.value];
+  if (!member || member.key === name) return member && [member.value];
   const below = name.slice(member.key.length + 1);
   if (member.value.kind !== "list") return findValues(member.value, below);
   const found = member.value.items.flatMap((item) => findValues(item, below) ?? []);
@@ -27,12 +27,11 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
 };
 
 /** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
-const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
+const findMember = ({ members }: raw.RawJson, name: string) => {
   const whole = members.findLast(({ key }) => key === name);
-  if (whole !== undefined) return whole;
+  if (whole) return whole;
   const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
-  const shortest = prefixes.reduce((length, { key }) => Math.min(length, key.length), name.length);
-  return prefixes.findLast(({ key }) => key.length === shortest);
+  return prefixes.reverse().sort((a, b) => a.key.length - b.key.length)[0];
 };
 
 /** Formats values for one cell. Numbers keep their spelling. Null is empty. */
@@ -75,7 +74,7 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
   const picked = new Map<string, { readonly value: raw.RawJson; readonly below: string[]; isWhole: boolean }>();
   for (const name of names) {
     const member = findMember(value, name);
-    if (member === undefined) continue;
+    if (!member) continue;
     const entry = picked.get(member.key) ?? { value: member.value, below: [], isWhole: false };
     if (member.key === name) entry.isWhole = true;
     else entry.below.push(name.slice(member.key.length + 1));
@@ -92,30 +91,28 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Ignores case, and treats `_`, `-` and spaces alike. */
-export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
+export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]) => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
-  const spellings: readonly ((column: One) => readonly string[])[] = [
-    ({ name, path = name }) => [name, path],
-    ({ heading }) => [heading],
-    ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
-    ({ heading }) => heading.split("\n", 1),
-  ];
-  const isTyped = (name: string) => normalize(name) === normalize(typed);
-  const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
-  return found.find((column) => column !== undefined);
+  const isTyped = (name = "") => normalize(name) === normalize(typed);
+  return (
+    columns.find(({ name, path }) => isTyped(name) || isTyped(path ?? name)) ??
+    columns.find(({ heading }) => isTyped(heading)) ??
+    columns.find(({ name }) => isTyped(name.slice(name.lastIndexOf(".") + 1))) ??
+    columns.find(({ heading }) => isTyped(heading.split("\n", 1)[0]))
+  );
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
-  if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
+  if (named) return (named.path ?? named.name) + name.slice(named.name.length);
   let isEmpty = rows !== undefined;
   for (const row of rows ?? []) {
     if (findValues(row, name) !== undefined) return name;
     isEmpty = false;
   }
   const meant = findColumn(name, columns);
-  if (meant !== undefined) return meant.path ?? meant.name;
+  if (meant) return meant.path ?? meant.name;
   // Without columns and objects, any name may be valid.
   if (columns.length === 0 && isEmpty) return name;
   const known = columns.map((column) => column.name);

@@ -101,7 +101,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
   const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
   const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
-  return failure?.withDetails({ problems, ruleCounts: dataset.problems.counts });
+  return failure?.withDetails({ problems });
 };
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
@@ -131,7 +131,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
+    return interrupted(signal, { ...toCauseDetails(sent.obstacle), ...details });
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;

@@ -67,7 +67,7 @@ describe("the message of a service", () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
     expect(failure.details.http?.said).toHaveLength(2 ** 17 + 2);
     const host = testHost();
-    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), { failure, exitCode: 6 });
+    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), failure);
     expect(host.said()).toMatch(/x{1900}/);
     expect(host.said()).not.toMatch(/x{2001}/);
   });

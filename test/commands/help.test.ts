@@ -168,6 +168,7 @@ describe("the help", () => {
       ["ledger", "status", "-h", "--help"],
       ["help", "ledger", "status"],
       ["ledger", "help", "status"],
+      ["--profile", "help", "ledger", "help", "status"],
       ["help", "ledger", "status", "--json"],
     ];
     for (const words of ways) expect(await runRollcall(words)).toEqual({ code: 0, stdout: asked, stderr: "" });
@@ -206,7 +207,6 @@ describe("a verb without its noun, or with another noun", () => {
   it.each([
     ["login", "auth login"],
     ["logout", "auth logout"],
-    ["call list", "ledger calls"],
     ["calls", "ledger calls"],
   ])("exits with 2 for `rollcall %s`, and suggests `rollcall %s`", async (typed, meant) => {
     const { code, stderr } = await runRollcall(typed.split(" "));

@@ -42,7 +42,7 @@ describe("untrusted text", () => {
     screen.notice(text);
     screen.trace(text);
     screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
-    await printFailure(screen, { failure: defect(text), exitCode: 1 });
+    await printFailure(screen, defect(text));
     expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
     expect(host.said()).not.toMatch(harmful);
   });
@@ -103,10 +103,7 @@ describe("the output for a build system", () => {
     await printPage(screen, { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${broken}\n`);
     screen.trace(said);
-    await printFailure(screen, {
-      failure: defect("x", { stack: said }),
-      exitCode: 1,
-    });
+    await printFailure(screen, defect("x", { stack: said }));
     expect(host.said()).toContain(`${broken}\n`);
     expect(host.said()).not.toMatch(/^\s*::|##\[|##vso\[/m);
   });

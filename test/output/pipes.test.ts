@@ -136,7 +136,7 @@ describe("color in a pipe", () => {
       host: { ...host, argv },
       options: toScreenOptions(await parseArgv(program, argv)),
     });
-    await printFailure(screen, { failure: defect("x"), exitCode: 1 });
+    await printFailure(screen, defect("x"));
     expect(isColored(host.said())).toBe(colored);
   });
 
@@ -152,7 +152,7 @@ describe("color in a pipe", () => {
     [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
   ])("depends on %j on a terminal", async (env, colored) => {
     const host = testHost({ env, terminal: { stderr: true } });
-    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), { failure: defect("x"), exitCode: 1 });
+    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), defect("x"));
     expect(isColored(host.said())).toBe(colored);
   });
 

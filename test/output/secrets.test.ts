@@ -42,10 +42,7 @@ describe("the redaction of a secret", () => {
     screen.notice(spelling);
     screen.trace(spelling);
     const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
-    await printFailure(screen, {
-      failure: defect(spelling, { stack: spelling, http: said }),
-      exitCode: 1,
-    });
+    await printFailure(screen, defect(spelling, { stack: spelling, http: said }));
     expect(host.printed()).toContain("***");
     expect(host.printed() + host.said()).not.toContain("1234567890");
     expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
@@ -67,15 +64,11 @@ describe("the redaction of a secret", () => {
         await printReport(screen, { form: "github", file: undefined, inputs: [text], problems });
       },
     ],
-    [
-      "a failure",
-      {},
-      async (screen, text) => await printFailure(screen, { failure: defect(text, { stack: text }), exitCode: 1 }),
-    ],
+    ["a failure", {}, async (screen, text) => await printFailure(screen, defect(text, { stack: text }))],
     [
       "a failure's document",
       { json: true },
-      async (screen, text) => await printFailure(screen, { failure: defect(text, { stack: text }), exitCode: 1 }),
+      async (screen, text) => await printFailure(screen, defect(text, { stack: text })),
     ],
   ];
 
@@ -144,7 +137,7 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
     await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
     expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
-    await printFailure(screen, { failure: defect(secret), exitCode: 1 });
+    await printFailure(screen, defect(secret));
     expect(JSON.parse(host.said()).error.message).toBe("internal error: ***");
   });
 

@@ -170,12 +170,11 @@ describe("rollcall on a terminal", () => {
     expect(lines).toEqual(["OTHER_KEY,1 LESS,FRX LV,-c LESSSECURE,1", ...omitted]);
   });
 
-  it("prints a note and the complete list if the pager cannot be started", { tags: "slow" }, async () => {
+  it("prints the complete list if the pager cannot be started", { tags: "slow" }, async () => {
     const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER: "no-such-pager -x" } });
     expect(code).toBe(0);
-    expect(lines).toContain("note: cannot start the pager no-such-pager (set PAGER to another pager)");
     expect(lines).toEqual(expect.arrayContaining([...omitted]));
-    expect(lines).toHaveLength(53);
+    expect(lines).toHaveLength(52);
   });
 
   it("shows a spinner during a wait, and removes it", async () => {

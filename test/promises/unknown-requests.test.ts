@@ -174,7 +174,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once, 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
-      "  and 91 more: lines 2, 3, 4, 5, 6, 7, …",
+      `  and 91 more: ${other}:2, 3, 4, 5, 6, 7, …`,
       "  verify with the options of your `rollcall log` command. If you already pass them, log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");

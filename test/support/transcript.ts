@@ -146,7 +146,7 @@ const openStage = (folder: string, service: Service) => {
       token,
       news,
       async stop() {
-        end.abort(interrupted({ signal: "SIGINT" }));
+        end.abort(interrupted("SIGINT"));
         const code = await ended;
         return [...news(), ...(code === 0 ? [] : [`= ${code}`])];
       },
@@ -209,7 +209,7 @@ const openStage = (folder: string, service: Service) => {
         signal?.throwIfAborted();
         movedMs += ms;
         const line = lines?.shift();
-        if (lines !== undefined && line === undefined) end.abort(interrupted({ signal: "SIGINT" }));
+        if (lines !== undefined && line === undefined) end.abort(interrupted("SIGINT"));
         else if (line) appendFileSync(args[2] ?? "", `${line}\n`);
       },
     };

@@ -1,5 +1,5 @@
 /** Counts all problems. Stores the first problems of each rule, and the first problem of each rule in each input. */
-import type { FailureDetails, Problem, Severity } from "../../failure.ts";
+import type { Problem, Severity } from "../../failure.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
@@ -11,7 +11,7 @@ const maxPerRule = 1000;
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
-export type RuleCount = NonNullable<FailureDetails["ruleCounts"]>[number];
+export type RuleCount = Readonly<{ rule: string; severity: Severity; count: number }>;
 
 /** Redacts secrets. */
 export const createProblem = <Name extends RuleName>(

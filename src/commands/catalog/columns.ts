@@ -49,8 +49,8 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   const today = catalogs.utcDay(now);
   const lastWarnedDay = catalogs.utcDay(now + warnDays * catalogs.dayMs);
   if (day === undefined || day === null || day > lastWarnedDay) return undefined;
-  if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
-  return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
+  if (day > today) return { text: "soon", tone: "warning" };
+  return { text: day < today ? "past" : "today", tone: "bad" };
 };
 
 /** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */

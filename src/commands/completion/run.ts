@@ -80,10 +80,9 @@ const findCandidates = async (
   program: cli.Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { command, ancestors, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
+  const { command, ancestors, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
-  const words = [...operands, ...unknown.filter((word) => !word.startsWith("-"))];
-  const typedOperands = words.filter((word) => word !== cursorMark);
+  const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
     const parsed = { command, given, operands: typedOperands };
     const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
@@ -91,7 +90,7 @@ const findCandidates = async (
   };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);
   if (pendingOption !== undefined) return await valuesFor(`--${pendingOption[0]}`, pendingOption[1]);
-  if (operands.at(-1) !== cursorMark && current.startsWith("-")) {
+  if (!before.includes("--") && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
       const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);

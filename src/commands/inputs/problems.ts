@@ -28,6 +28,9 @@ export const printWarnings = async (
   if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
+const sumCounts = (counts: ReadonlyMap<string, number>) =>
+  Array.from(counts.values()).reduce((sum, count) => sum + count, 0);
+
 /** `counts` includes problems that the failure lacks. */
 export const withExcerpts = async (
   { screen }: Context,
@@ -38,8 +41,9 @@ export const withExcerpts = async (
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
-  const { shown } = await selectProblems(selectExcerptSources(screen, sources), { problems, counts, max: maxProblems });
-  return thrown.withDetails({ problems: shown });
+  const selected = { problems, counts, max: maxProblems };
+  const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selected);
+  return thrown.withDetails({ problems: shown, omittedProblems: sumCounts(hidden) });
 };
 
 export const selectProblems = async (

@@ -4,7 +4,7 @@ import { redactMessage } from "../../check/index.ts";
 import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
-import { isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
+import { isFailure, type Problem, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
@@ -176,8 +176,8 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     const texts = printed === "" ? [] : [formatPage(printed, page)];
     const isError = texts.length === 0;
     if (failure !== undefined) {
-      const { toFailureDocument } = await loadFailurePrinter();
-      texts.push(JSON.stringify(toFailureDocument(screen, { failure, exitCode: toExitCode(failure) })));
+      const { toFailureJson } = await loadFailurePrinter();
+      texts.push(toFailureJson(screen, failure));
     }
     return { texts, isError };
   };

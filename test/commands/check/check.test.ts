@@ -135,6 +135,6 @@ describe("rollcall check", () => {
     const { code, stderr } = await check([], { stdin: lines.join("\n") });
     expect(code).toBe(0);
     expect(stderr.match(/tools is null/g)).toHaveLength(1);
-    expect(stderr).toContain("  and 1499 more: lines 2, 3,");
+    expect(stderr).toContain("  and 1499 more: standard input:2, 3,");
   });
 });

@@ -297,7 +297,6 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall log m --split it", "rollcall log m --split it\\'s "],
   ["rollcall log m --split x", "rollcall log m --split x\\$\\(touch\\ pwned\\) "],
   ["rollcall log m --split a", "rollcall log m --split a\\;touch\\ pwned "],
-  ["rollcall --profile $(touch pwned) mod", "rollcall --profile $(touch pwned) models "],
   ['rollcall --profile "$(touch pwned)" mod', 'rollcall --profile "$(touch pwned)" models '],
   ["rollcall --profile=$(touch pwned)", "rollcall --profile=$(touch pwned)"],
   ["rollcall $(touch pwned", "rollcall $(touch pwned"],
