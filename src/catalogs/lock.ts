@@ -1,15 +1,15 @@
 /** Reads and writes lock files, which have one fact of a model per line. Equal facts give equal files. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
-import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
-import { type CatalogName, catalogNames } from "./catalog-files.ts";
+import { catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
 import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -31,22 +31,20 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns undefined if the model has no id. */
-export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
-  const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
-  const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
-  // A fact of a wrong type counts as not stated.
+/** Returns undefined if the entry has no id. A fact of a wrong type counts as not stated. */
+export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
+  const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
+  const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
   const stated = Object.entries(LockedModel.shape).map(([name, schema]) => {
     return [name, schema.safeParse(toStatedFact(facts[name])).data];
   });
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
+const toLockedPrices = (pricing: unknown) => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    // zod drops this key, so a model with only this price would get an empty `pricing`.
-    const value = name === "__proto__" ? undefined : prices.get(name);
+    const value = prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
