@@ -7,7 +7,7 @@ import { requireFault } from "../json/reader.ts";
 import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { catalogNames } from "./catalog-files.ts";
-import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
+import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
 import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import type { CatalogEntry } from "./rows.ts";
 
@@ -63,17 +63,19 @@ export const readLock = (file: string) => {
   if (bytes === undefined) return undefined;
   const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
   const root = readRoot(bytes);
-  if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
+  if (root === undefined) throw invalidLock("it is not JSON", locate(requireFault(bytes).at));
   const positionOf = (path: LockPath) => locate(spanOf(findDeepest(root, path)).start);
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
-  if (version === undefined) throw invalidLock("it is not a lock file", false, positionOf([]));
-  if (version !== lockVersion) throw newerLock(positionOf([lockKey]));
+  if (version !== lockVersion) {
+    const reason = version === undefined ? "it is not a lock file" : "a newer rollcall wrote it";
+    throw invalidLock(reason, positionOf([lockKey]));
+  }
   const { data, error } = z.object({ models: z.array(LockedModel) }).safeParse(value);
   if (data !== undefined) return { file, models: data.models, positionOf };
   const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
   const defect = getValue(value, path) === undefined ? "missing" : "invalid value of";
-  throw invalidLock(`${defect} \`${path.join(".")}\``, true, positionOf(path));
+  throw invalidLock(`${defect} \`${path.join(".")}\``, positionOf(path));
 };
 
 const readLockBytes = (file: string) => {
