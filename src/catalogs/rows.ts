@@ -4,18 +4,13 @@ import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts"
 import { composeArray, composeObject } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
-import { compilePattern } from "./fields.ts";
-import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A `FieldRow` with the bytes of the replies. */
 export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
 
-export const groupById = <Value>(
-  values: readonly Value[],
-  idOf: (value: Value) => unknown,
-): ReadonlyMap<string, readonly Value[]> => {
+export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
   const byId = new Map<string, readonly Value[]>();
   for (const value of values) {
     const id = textOf(idOf(value));
@@ -25,21 +20,12 @@ export const groupById = <Value>(
 };
 
 /** Joins each model with each entry of exactly the same id, in the order of the models. */
-export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
+export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
-    const id = textOf(model.value.id);
-    const matching = id === undefined ? undefined : byId.get(id);
+    const matching = byId.get(textOf(model.value.id) ?? "\0");
     return matching?.map((catalogEntry) => ({ model, catalogEntry })) ?? [{ model }];
   });
-};
-
-/** A model without an entry has only an id, so it can match a pattern, but no other filter. */
-export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
-  const matches = createMatcher(filter, now);
-  const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
-  return ({ model, catalogEntry }) =>
-    catalogEntry ? matches(catalogEntry.entry) : matchesId({ id: textOf(model?.value.id) ?? "", name: "" });
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */

@@ -21,7 +21,7 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
   const usage = { ...recorded, ...givenUsage };
   const { names, listed } = await source.readCatalogs(context, typed);
-  source.checkFilterWords(typed, listed);
+  catalogs.checkFilterWords(typed, listed);
   const matches = catalogs.createMatcher(typed, host.now());
   const today = catalogs.utcDay(host.now());
   const countsImagesAndRequests = typed.images !== undefined || typed.requests !== undefined;

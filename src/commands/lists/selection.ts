@@ -70,17 +70,16 @@ const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
-type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"noun" | "emptyText", string>> & {
-  /** Undefined if no pattern is given, or if other filters apply, too. */
-  readonly pattern: string | undefined;
-};
+type RowsBy<Name extends string> = Readonly<Record<Name, readonly unknown[]>>;
 
-export const noteSelection = ({ notice }: Screen, selection: Selection) => {
-  const { of, matching, shown, noun, emptyText, pattern } = selection;
-  if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
-  if (of === 0) notice(emptyText);
-  else if (matching === 0 && pattern === undefined) notice(`0 of ${of} ${noun} match the filters`);
-  else if (matching === 0) notice(`no model matches ${JSON.stringify(pattern)}`);
+export const noteSelection = (
+  { notice }: Screen,
+  { of, matching, shown }: RowsBy<"of" | "matching" | "shown">,
+  noun: string,
+) => {
+  if (shown.length < matching.length) notice(`listed the first ${shown.length} of ${matching.length} ${noun}`);
+  if (matching.length === 0)
+    notice(of.length === 0 ? `the list of ${noun} is empty` : `0 of ${of.length} ${noun} match`);
 };
 
 export const noteSkippedNulls = ({ notice }: Screen, { nullCount }: { nullCount: number }, list: string) => {

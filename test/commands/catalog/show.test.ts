@@ -36,7 +36,6 @@ describe("rollcall catalog show", () => {
     ["MOONSHOTAI/kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
-    ["hermes-4-405", "NousResearch/Hermes-4-405B"],
   ])("suggests an id for the unknown model %s", async (id, near) => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
