@@ -69,18 +69,10 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   const origin = logins.find((each) => each.use === use)?.origin ?? "";
   const { http, where } = failure.details;
   if (state === "refused") {
-    const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const isSaved = savedUses.length > 0;
-    const ways =
-      isSaved || otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
-    const checks =
-      settings.get("project") === undefined
-        ? "the key and the URL, and pass --project <team/project> if the service needs a project"
-        : "the key, the URL and the project";
-    const hint = `check ${checks}${ways}. To save the key untested, pass --no-check`;
-    const end = isSaved ? `, but the key stays saved for ${savedUses.join(", ")}` : ", so it was not saved";
-    const message = `${origin} refused the key for ${use}${reason}${end}`;
+    const saved = savedUses.length > 0 ? `but the key stays saved for ${savedUses.join(", ")}` : "so it was not saved";
+    const hint = "check the key, the URL and the project. To save the key untested, pass --no-check";
+    const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
