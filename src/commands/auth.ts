@@ -180,9 +180,7 @@ const status = command({
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const missing = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
-      const hint = rows.every(({ origin }) => origin === null)
-        ? `run \`${loginCommand(profile, undefined, exampleUrlOption)}\` with the URL of the service`
-        : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
+      const hint = `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no usable key in profile ${profile} (${missing})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local)
