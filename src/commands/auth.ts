@@ -45,7 +45,8 @@ const login = command({
       await screen.flushErrors();
     } while (await started.askNextSetting());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    const next = inProfile(selectFirstCommand(uses), profile);
+    const first = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
+    const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : first}`, profile);
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
@@ -53,11 +54,6 @@ const login = command({
     if (screen.isForProgram) await printDocument(screen, document);
   },
 });
-
-const selectFirstCommand = (uses: readonly CredentialUse[]) => {
-  if (uses.includes("inference")) return "rollcall models";
-  return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
-};
 
 /** Warns if the answer is unclear. @param savedUses the uses of the key that are already saved */
 const testKey = async (context: Context, started: config.StartedLogin, savedUses: readonly CredentialUse[]) => {
@@ -118,7 +114,7 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
-  { retries }: { retries: boolean } = { retries: true },
+  retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
@@ -148,11 +144,9 @@ const logOut = command({
   run: async (context, { for: only }) => {
     const { screen } = context;
     const { profile, removed, left } = await config.logout(context, { only });
-    const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
-    const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
+    const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
-    if (left.length > 0)
-      screen.notice(`${left.join(", ")} ${left.length === 1 ? "is" : "are"} still set in the environment`);
+    if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
   },
 });

@@ -104,7 +104,7 @@ const checkCredential = async (
     }
     const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
-    const { state: answer, failure } = await testCredential(context, settings, [use], { retries: false });
+    const { state: answer, failure } = await testCredential(context, settings, [use], false);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
     if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
