@@ -71,12 +71,6 @@ const sources: Readonly<Record<string, Source>> = {
     const folder = findDataFolder(context.host);
     return folder === undefined ? [] : listSavedModelIds(folder);
   },
-  "schema <command>": async ({ parsed: { operands } }) => {
-    const { outputs } = await import("../schema/outputs.ts");
-    const prefix = [...operands, ""].join(" ");
-    const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(prefix));
-    return [...new Set(names.map((name) => name.slice(prefix.length).split(" ")[0] ?? ""))];
-  },
   "config get <name>": settingSuggestions,
   "config set <name>": settingSuggestions,
   "config unset <name>": settingSuggestions,
@@ -85,17 +79,14 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const listColumnNames = async ({ name: option, parsed }: ValueRequest) => {
-  const { given } = parsed;
-  const { words } = parsed.command;
-  if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
+const listColumnNames = async ({ parsed: { command, given } }: ValueRequest) => {
+  const { words } = command;
+  const isPriced = given.has("with-prices");
+  if (words === "models" && !isPriced) return modelFields.map(({ name }) => name);
   if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
   if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
   if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).differenceColumns);
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isJoined = words === "catalog all" || words === "catalog show";
-  const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
-  // `--sort` takes names of columns, never JSON keys.
-  const asJson = given.has("json") && option === "--fields";
-  return columns.map(({ name, path = name }) => (asJson ? path : name));
+  return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
 };
