@@ -84,7 +84,7 @@ const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-export const costColumns = (hasSeveralCatalogs: boolean, now = 0): KeyColumns<CostRow> => ({
+const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostRow> => ({
   id: 0,
   total: {
     heading: "total\n$",

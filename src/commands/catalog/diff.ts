@@ -107,7 +107,7 @@ const shortenName = (name: string) => (name.length <= maxNameLength ? name : `â€
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 /** @param names the names of the two sides; undefined for several pairs */
-export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
+const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
   const [from = "", to = ""] = names ?? [];
   const changeText = ({ change }: ChangeRow) => {
     if (names === undefined) return change;

@@ -80,7 +80,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   throw lockDiffers({ file, rules, isAcceptable, replacements }, details);
 };
 
-export const differenceColumns: KeyColumns<catalogs.LockDifference> = {
+const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
   field: { heading: "field", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },

@@ -54,13 +54,12 @@ const sources: Readonly<Record<string, Source>> = {
   "--split": savedOrUsual("split", ["train", "val", "test"]),
   "--batch": savedOrUsual("batch"),
   "--project": savedOrUsual("project"),
-  "--sort": async (request) => {
+  "--sort": (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    const names = await listColumnNames(request);
-    const signed = names.map((name) => sign + name);
+    const signed = listColumnNames(request).map((name) => sign + name);
     return suggestNext(signed, request);
   },
-  "--fields": async (request) => suggestNext(await listColumnNames(request), request),
+  "--fields": (request) => suggestNext(listColumnNames(request), request),
   "--allow": async ({ parsed: { command } }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
@@ -79,14 +78,12 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const listColumnNames = async ({ parsed: { command, given } }: ValueRequest) => {
+const listColumnNames = ({ parsed: { command, given } }: ValueRequest) => {
   const { words } = command;
   const isPriced = given.has("with-prices");
   if (words === "models" && !isPriced) return modelFields.map(({ name }) => name);
-  if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
-  if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
-  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).differenceColumns);
-  if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
+  if (words.startsWith("call ")) return callFields;
+  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";
   return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
 };
