@@ -46,26 +46,23 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     })
     .map(({ row }) => row);
 
-/** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type SortKey = { readonly value: number; readonly exact: Decimal | undefined } | string;
+/** `exact` is undefined beyond the limits of decimals. An absent value is an empty text. */
+type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;
 
 const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
-  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
-  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+  const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
+  const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
+  const number = typeof value === "number" || exact !== undefined ? Number(value) : Number.NaN;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as text.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
-    return { value: number, exact: parseDecimal(String(value).trim()) };
-  return formatPlainValue(value).toLowerCase();
+  const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
+  return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();
 };
 
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
+/** In both directions, numbers come first, then texts, then absent values. */
 const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
-  if (typeof a !== "string" && typeof b !== "string") {
-    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-    // Prices can have more digits than a double.
-    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
-  }
+  // Prices can have more digits than a double.
+  if (typeof a !== "string" && typeof b !== "string")
+    return direction * (a.exact && b.exact ? compareDecimals(a.exact, b.exact) : a.number - b.number);
   const rank = (key: SortKey) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
