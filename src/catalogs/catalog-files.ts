@@ -7,7 +7,7 @@ import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
-import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
+import { bomLength, locateOffset } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The kinds of catalog (interface 4.4 and 4.5), in the order of the output. */
@@ -92,25 +92,16 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
-/** Reads a document, an array of entries, or one entry per line. @param file `-` for standard input */
+/** @param file `-` for standard input */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
-  const text = content.toString("utf8").trim();
-  const readEntries = (list: string) => readListReply(Buffer.from(`{"data":[${list}]}`));
-  const reply =
-    content[skipWhite(content, 0)] === openBracket
-      ? readEntries(text.slice(1, -1))
-      : (readListReply(content) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
-  if (reply === undefined) {
+  const reply = readListReply(content);
+  if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
-  }
-  // A file of entries without ids is not a catalog, but may contain trajectories.
-  const models = "value" in reply ? reply.value : undefined;
-  const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
-  if (models !== undefined && (hasId || models.entries.length === 0)) return models;
+  if ("value" in reply) return reply.value;
   throw invalidCatalogFile(file, "it has no list of models");
 };
