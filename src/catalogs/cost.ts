@@ -54,14 +54,13 @@ export const computeCost = (
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
-  for (const [names, count, isNeeded] of [
-    [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
-    [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
-    [["completion"], usage.completion_tokens, true],
-    [["image"], usage.images, countsImagesAndRequests],
-    [["request"], usage.requests, countsImagesAndRequests],
+  for (const [name, count, isNeeded] of [
+    ["prompt", usage.prompt_tokens - usage.cached_tokens, true],
+    ["input_cache_read", usage.cached_tokens, true],
+    ["completion", usage.completion_tokens, true],
+    ["image", usage.images, countsImagesAndRequests],
+    ["request", usage.requests, countsImagesAndRequests],
   ] as const) {
-    const name = names.find((each) => readPrice(pricing, each) !== undefined) ?? names[0];
     const unitPrice = readPrice(pricing, name);
     if (count === 0 || (unitPrice === undefined && !isNeeded)) continue;
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });

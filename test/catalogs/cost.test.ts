@@ -82,18 +82,7 @@ describe("the cost of a usage", () => {
 
   it.each([
     ["input_cache_read", { prompt: "1", input_cache_read: "0.5" }, ["60", "20"]],
-    ["input_cache_reads", { prompt: "1", input_cache_reads: "0.5" }, ["60", "20"]],
-    [
-      "input_cache_read before input_cache_reads",
-      { prompt: "1", input_cache_read: "0", input_cache_reads: "9" },
-      ["60", "0"],
-    ],
-    [
-      "input_cache_reads if input_cache_read is not a price",
-      { prompt: 1, input_cache_read: "free", input_cache_reads: "0.5" },
-      ["60", "20"],
-    ],
-    ["neither name, as unknown", { prompt: "1" }, ["60", null]],
+    ["no price, as unknown", { prompt: "1" }, ["60", null]],
   ])("takes the price of cached tokens from %s", (_, pricing, costs) => {
     const cost = computeCost(modelOf({ pricing }), {
       usage: { ...used, images: 0, requests: 0 },
