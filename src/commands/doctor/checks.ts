@@ -201,9 +201,6 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
 };
 
-/** In these states, doctor counts requests instead of groups, because another request may have logged the groups. */
-const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
-
 const toLedgerFinding = (
   location: string,
   { counts, writers }: { counts: EntryCounts; writers: number },
@@ -212,10 +209,7 @@ const toLedgerFinding = (
   const parts = ledgerStates.flatMap((state) => {
     const count = counts.get(state);
     if (count === undefined) return [];
-    const number = statesCountedByRequest.has(state)
-      ? pluralize(count.requests, "request")
-      : pluralize(count.groups, "group");
-    return [`${number} ${state === "unknown" ? "of unknown outcome" : formatState(state)}`];
+    return `${pluralize(count.requests, "request")} ${state === "unknown" ? "of unknown outcome" : formatState(state)}`;
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
