@@ -8,7 +8,6 @@ import { checkFileMode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
-import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
 export type Finding = Readonly<{
@@ -221,8 +220,7 @@ const toLedgerFinding = (
 };
 
 const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
-  const command = formatCommandLine(["mv", facts.path, `${facts.path}.damaged`]);
-  const fix = `restore a backup, or move the file away (\`${command}\`) to start with an empty ${check}`;
+  const fix = `restore a backup, or move the file away to start with an empty ${check}`;
   return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
