@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
+import { type ReplyList, readListReply } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
@@ -22,26 +22,20 @@ export const maxSavedReplies = 500;
 /** Maximum decompressed size of a file. No reply is larger. */
 const maxReplyBytes = 2 ** 29;
 
-const historyRoot = (folder: string) => join(folder, "catalog-history");
-
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
   const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
-  return join(historyRoot(folder), `${catalog}-${digest}`);
+  return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
 /** A file's name is the time of a reply, with `-` instead of `:`, which Windows does not allow. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
-  listNames(folder)
-    .sort()
-    .flatMap((name) => {
-      const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
-      const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
-      return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
-    });
-
-const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
+  (ignoreErrors(() => readdirSync(folder)) ?? []).sort().flatMap((name) => {
+    const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
+    const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
+    return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
+  });
 
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
@@ -75,16 +69,6 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
       return { bytes, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
   }
   return undefined;
-};
-
-export const listSavedModelIds = (folder: string): readonly string[] => {
-  const ids = listNames(historyRoot(folder)).flatMap((name) => {
-    const latest = listFiles(join(historyRoot(folder), name)).at(-1);
-    const bytes = latest && readReply(latest.path);
-    const models = bytes && parseCatalog(bytes);
-    return models?.entries.flatMap(({ value }) => textOf(value.id) || []) ?? [];
-  });
-  return [...new Set(ids)].sort();
 };
 
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {

@@ -1,10 +1,10 @@
 /** Finds candidates for the values of options and arguments, without network and credentials. */
 import { callFields } from "../../calls/index.ts";
-import { listSavedModelIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
+import { lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
-import { findDataFolder, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
+import { readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
@@ -66,10 +66,6 @@ const sources: Readonly<Record<string, Source>> = {
   "--report": reportFormats,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-  "catalog show <id>": ({ context }) => {
-    const folder = findDataFolder(context.host);
-    return folder === undefined ? [] : listSavedModelIds(folder);
-  },
   "config get <name>": settingSuggestions,
   "config set <name>": settingSuggestions,
   "config unset <name>": settingSuggestions,

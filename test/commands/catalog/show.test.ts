@@ -62,12 +62,4 @@ describe("rollcall catalog show", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("moonshotai/Kimi-K2.5");
   });
-
-  it("completes the ids of cached catalogs", async () => {
-    const env = newHome();
-    const ids = async () => (await runHere(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
-    expect(await ids()).toBe("words\n");
-    await runWith({ router: catalogOf({ id: "b" }, { id: "a" }, {}, { id: 1 }) }, ["catalog", "router", "-q"], env);
-    expect(await ids()).toBe("words\na\t\nb\t\n");
-  });
 });
