@@ -193,5 +193,3 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
   }
   return glob.slice(globAt).every((char) => char === "*");
 };
-
-export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

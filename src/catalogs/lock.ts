@@ -8,7 +8,7 @@ import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import { listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
@@ -105,8 +105,10 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
 };
 
 const formatLock = (models: readonly LockedModel[]) => {
-  const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
+  const sorted = models.toSorted((a, b) => compareTexts(a.catalog, b.catalog) || compareTexts(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
   const compact = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
   return `${compact}\n`;
 };
+
+const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
