@@ -76,8 +76,7 @@ const readRecordedUsage = async (context: Context, id: string) => {
 };
 
 const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
-  const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
-  const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
+  const tokens = `${prompt_tokens} prompt tokens (${cached_tokens} cached), ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
