@@ -33,11 +33,9 @@ export const suggestValues = async (request: ValueRequest): Promise<Candidates> 
 type Values = readonly (string | Candidate)[];
 type Source = Values | ((request: ValueRequest) => Values | Promise<Values>);
 
-const savedOrUsual =
-  (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
-  ({ context: { host } }) => [
-    ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
-  ];
+const savedOr =
+  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
+  ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 /** Suggests the names that a typed comma-separated list lacks. Each suggestion starts with the list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
@@ -51,9 +49,9 @@ const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "pro
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,
-  "--split": savedOrUsual("split", ["train", "val", "test"]),
-  "--batch": savedOrUsual("batch"),
-  "--project": savedOrUsual("project"),
+  "--split": savedOr("split", "train", "val", "test"),
+  "--batch": savedOr("batch"),
+  "--project": savedOr("project"),
   "--sort": (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
     const signed = listColumnNames(request).map((name) => sign + name);
