@@ -44,8 +44,8 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
   const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
   return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
     const toFact = change === "price" ? toPrice : toOtherFact;
-    const from = toFact(toWritable(read({ catalogEntry: { entry: older } })));
-    const to = toFact(toWritable(read({ catalogEntry: { entry: newer } })));
+    const from = toFact(toWritable(read({ entry: older })));
+    const to = toFact(toWritable(read({ entry: newer })));
     return from.key === to.key ? [] : [{ id, name, change, field, from: from.value, to: to.value }];
   });
 };

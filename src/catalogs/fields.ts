@@ -5,7 +5,7 @@ import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecima
 import { isObject, type JsonObject } from "../json/walk.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
-type FieldRow = Readonly<{ model?: { value: ServiceObject }; catalogEntry?: { entry: CatalogModel } | undefined }>;
+type FieldRow = Readonly<{ model?: { value: ServiceObject }; entry?: CatalogModel }>;
 
 type FieldOptions = Readonly<{
   rank: number;
@@ -23,7 +23,7 @@ export type FieldColumn = ReturnType<typeof field>;
 
 /** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
+  const { read = ({ entry }) => entry?.[name], heading = name, text, ...display } = options;
   const value = (row: FieldRow): unknown => read(row) ?? undefined;
   const format = text ?? ((found: unknown, spelled: () => string) => textOf(found) ?? spelled());
   const cell = (row: FieldRow, spelled: () => string) => {
@@ -112,7 +112,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     heading: `${title}\n${isPerToken(name) ? "$/M" : "$"}`,
     rank,
     align: "decimal",
-    read: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
+    read: ({ entry }) => statedPrices(entry?.pricing).get(name),
     // An invalid price with digits is marked, because it looks like a valid price.
     text: (value, spelled) => {
       const text = textOf(value) ?? spelled();
@@ -143,7 +143,7 @@ export const catalogFields: readonly [FieldColumn, ...FieldColumn[]] = [
     ...wordList,
     heading: "countries",
     rank: 9,
-    read: ({ catalogEntry }) => listCountries(catalogEntry?.entry.datacenters) ?? catalogEntry?.entry.datacenters,
+    read: ({ entry }) => listCountries(entry?.datacenters) ?? entry?.datacenters,
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),

@@ -8,7 +8,7 @@ import type { CatalogName } from "./catalog-files.ts";
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A `FieldRow` with the bytes of the replies. */
-export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
+export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
   const byId = new Map<string, readonly Value[]>();
@@ -24,19 +24,15 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
     const matching = byId.get(textOf(model.value.id) ?? "\0");
-    return matching?.map((catalogEntry) => ({ model, catalogEntry })) ?? [{ model }];
+    return matching?.map((entry) => ({ ...entry, model })) ?? [{ model }];
   });
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
-  const toText = ({ raw }: Pick<ReplyEntry, "raw">) => toBuffer(raw).toString("utf8");
-  const data = rows.map(({ model, catalogEntry: entry }) =>
-    composeObject({
-      model: model && toText(model),
-      catalog: JSON.stringify(entry?.catalog ?? null),
-      entry: entry === undefined ? "null" : toText(entry),
-    }),
+  const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
+  const data = rows.map(({ model, catalog = null, raw }) =>
+    composeObject({ model: toText(model?.raw), catalog: JSON.stringify(catalog), entry: toText(raw) ?? "null" }),
   );
   return Buffer.from(composeObject({ catalogs: JSON.stringify(catalogs), data: composeArray(data) }));
 };

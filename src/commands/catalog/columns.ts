@@ -13,8 +13,7 @@ export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   const toColumn = (field: catalogs.FieldColumn): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
-    const tag = ({ catalogEntry }: Row) =>
-      catalogEntry && tagDeprecation(catalogs.deprecationDay(catalogEntry.entry), now);
+    const tag = ({ entry }: Row) => entry && tagDeprecation(catalogs.deprecationDay(entry), now);
     return { ...column, tag };
   };
   const [id, ...fields] = catalogs.catalogFields;
@@ -25,8 +24,8 @@ export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
     name: "catalog",
     heading: "catalog",
     rank: 0,
-    cell: ({ catalogEntry }) => catalogEntry?.catalog ?? "none",
-    value: ({ catalogEntry }) => catalogEntry?.catalog,
+    cell: ({ catalog }) => catalog ?? "none",
+    value: ({ catalog }) => catalog,
   };
   if (of === "all") return [toColumn(id), catalog, ...others];
   const modelColumns = modelFields.map(({ name, heading, rank, ...field }): Column<Row> => {

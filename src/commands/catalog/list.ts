@@ -29,15 +29,14 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
   catalogs.checkFilterWords(typed, listed);
-  const allRows: readonly Row[] =
-    models === undefined ? listed.map((catalogEntry) => ({ catalogEntry })) : catalogs.joinById(models, listed);
+  const allRows: readonly Row[] = models === undefined ? listed : catalogs.joinById(models, listed);
   const matches = catalogs.createMatcher(typed, host.now());
   // A model without an entry states only its id.
-  const matching = allRows.filter(({ model, catalogEntry }) => matches(catalogEntry?.entry ?? { id: model?.value.id }));
+  const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
   const [single] = of === "all" || of === "priced" ? [] : read;
   noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
-  const shownPositions = rows.flatMap(({ catalogEntry }) => catalogEntry?.position ?? []);
+  const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
   const ranked = rankColumns(columns, order, catalogs.filteredColumns(typed));
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
@@ -55,9 +54,8 @@ export const showModel = async (context: Context, typed: TypedShow) => {
     throw modelNotListed(typed.id, names, near);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
-    const rows = found.map((catalogEntry) => ({ catalogEntry }));
-    const wire = { bytes: catalogs.rowsDocument(rows, names), member: "data" };
-    return await printList(screen, { columns: rowColumns("all", host.now()), rows, wire });
+    const wire = { bytes: catalogs.rowsDocument(found, names), member: "data" };
+    return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;
@@ -68,14 +66,13 @@ export const showModel = async (context: Context, typed: TypedShow) => {
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
 
-const toSections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
-  const { entry, raw, catalog } = catalogEntry;
-  const { pricing, datacenters } = entry;
-  const spelled = readSpelledObject(raw);
-  const columns = rowColumns(catalog, now);
+const toSections = (row: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+  const { pricing, datacenters } = row.entry;
+  const spelled = readSpelledObject(row.raw);
+  const columns = rowColumns(row.catalog, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
-    const tag = tagOf?.({ catalogEntry });
-    const text = cell({ catalogEntry }, () => spelled.text(name));
+    const tag = tagOf?.(row);
+    const text = cell(row, () => spelled.text(name));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
   // The cell of the countries does not show everything about the data centers.

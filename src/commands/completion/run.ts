@@ -85,7 +85,7 @@ const findCandidates = async (
   const words = [...operands, ...unknown.filter((word) => !word.startsWith("-"))];
   const typedOperands = words.filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
-    const parsed = { command, given, operands: typedOperands };
+    const parsed = { command, given };
     const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };

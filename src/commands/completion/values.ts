@@ -12,7 +12,7 @@ export type Candidates = readonly Candidate[] | "files" | "folders";
 
 type ValueRequest = Readonly<{
   context: Context;
-  parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
+  parsed: Pick<ParsedArgv, "command" | "given">;
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
   name: string;
   kind: Kind<unknown>;
