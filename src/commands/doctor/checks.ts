@@ -4,7 +4,7 @@ import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import { checkFileMode, isDatabaseUrl } from "../../files.ts";
+import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
@@ -125,13 +125,9 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Pending
   if (settings.local) return [skipped("addresses", "the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    try {
-      const address = settings.address(kind);
-      if (!addresses.has(address)) addresses.set(address, kind);
-    } catch (thrown) {
-      // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
-      if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
-    }
+    // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
+    const address = ignoreErrors(() => settings.address(kind));
+    if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
   if (addresses.size === 0) {
     const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
