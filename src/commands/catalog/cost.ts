@@ -24,12 +24,12 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   catalogs.checkFilterWords(typed, listed);
   const now = host.now();
   const matches = catalogs.createMatcher(typed, now);
-  const countsImagesAndRequests = typed.images !== undefined || typed.requests !== undefined;
+  const needsUnitPrices = typed.images !== undefined || typed.requests !== undefined;
   const modelNames = typed.model.map((text) => ({ text }));
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, countsImagesAndRequests }), now));
+    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices }), now));
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b));
   const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
