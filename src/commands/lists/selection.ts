@@ -67,11 +67,9 @@ const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
-type RowsBy<Name extends string> = Readonly<Record<Name, readonly unknown[]>>;
-
 export const noteSelection = (
   { notice }: Screen,
-  { of, matching, shown }: RowsBy<"of" | "matching" | "shown">,
+  { of, matching, shown }: Readonly<Record<"of" | "matching" | "shown", readonly unknown[]>>,
   noun: string,
 ) => {
   if (shown.length < matching.length) notice(`listed the first ${shown.length} of ${matching.length} ${noun}`);
