@@ -21,7 +21,7 @@ type ValueRequest = Readonly<{
 
 export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
-  const usual = usualWords(name);
+  const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
   const source = usual.length > 0 ? suggestNext(usual, request) : sources[name];
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
