@@ -94,11 +94,14 @@ const findCandidates = async (
   if (operands.at(-1) !== cursorMark && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
-      const found = options.find(([name]) => typed === `--${name}`);
+      const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
       return found?.[1].placeholder === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
     }
-    const isOpen = ([name, { repeatable }]: (typeof options)[number]) => repeatable || !given.has(name);
-    return options.filter(isOpen).map(([name, { about }]) => ({ text: `--${name}`, about }));
+    return options.flatMap(([name, { short, about, repeatable }]) => {
+      if (!repeatable && (given.has(name) || (name === "help" && given.has("h")))) return [];
+      const hasShort = short !== undefined && !current.startsWith("--");
+      return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];
+    });
   }
   if (typedOperands.length === 0 && command.subcommands.length > 0) {
     const verbs = command.subcommands.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
