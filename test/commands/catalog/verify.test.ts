@@ -187,7 +187,7 @@ describe("rollcall catalog verify", () => {
     expect((await runHere(["catalog", ...again, "--file", file], { env })).code).toBe(0);
   });
 
-  it("rounds the rise of a price, and includes the last day of --within", async () => {
+  it("rounds up the rise of a price, and includes the last day of --within", async () => {
     const now = (prompt: string, deprecation_date: string) => [
       entry("maker/one", { pricing: { prompt }, deprecation_date }),
     ];
@@ -198,7 +198,7 @@ describe("rollcall catalog verify", () => {
       const { stdout } = await runHere(verify, { env });
       return JSON.parse(stdout).problems.map(({ message }: { message: string }) => message);
     };
-    expect(await messages("3", "4", dayIn(31))).toEqual([expect.stringContaining("by 33.3%")]);
+    expect(await messages("3", "4", dayIn(31))).toEqual([expect.stringContaining("by 33.4%")]);
     expect(await messages("100000", "100001", "")).toEqual([expect.stringContaining("by 0.1%")]);
     expect(await messages("1", "1", dayIn(30))).toEqual([
       expect.stringContaining(`will be deprecated on ${dayIn(30)}`),
