@@ -97,13 +97,16 @@ export const formatPrice = (name: string, value: unknown) => {
     : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. */
-export const formatPercentChange = (from: Decimal, to: Decimal) => {
+/**
+ * Formats a change in percent, such as `-33.3`.
+ * @param roundUp so that a rise above a limit is not formatted as the limit
+ */
+export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
   if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
-  const tenths = (change * 2000n + was) / (2n * was);
+  const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 

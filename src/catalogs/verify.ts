@@ -21,7 +21,7 @@ export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the {router} catalog"),
   "price-increased": error(
     "A price rose by more than `--max-rise`.",
-    "raised its {prompt price by 33.3%,} from {0.3 $/M} to {0.4 $/M}",
+    "raised its {prompt price by 33.4%,} from {0.3 $/M} to {0.4 $/M}",
   ),
   "price-unknown": warning(
     "The catalog no longer states a price. An unknown price is neither zero nor unchanged.",
@@ -135,7 +135,7 @@ const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolic
     const values = [formatPrice(name, text), formatPrice(name, currentText)];
     if (after === undefined) return toRegression("price-unknown", path, values, [name, values[0]]);
     if (!hasRisen(before, after, maxRise)) return [];
-    const percent = formatPercentChange(before, after).replace("+", " by ");
+    const percent = formatPercentChange(before, after, true).replace("+", " by ");
     return toRegression("price-increased", path, values, [`${name} price${percent && `${percent}%,`}`, ...values]);
   });
 };
