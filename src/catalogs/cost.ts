@@ -33,7 +33,9 @@ const parseUsage = (value: unknown): Usage | undefined => {
   // Anthropic's `input_tokens` excludes cached tokens, but OpenAI's includes cached tokens.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
-  const completion = count("completion_tokens") ?? count("output_tokens");
+  // An embedding has no output tokens, so its total equals its input.
+  const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
+  const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;
   return {
     prompt_tokens: prompt,

@@ -129,6 +129,7 @@ describe("the recorded usage", () => {
       { input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 2, cache_creation_input_tokens: 1 },
       [8, 2, 3, 1],
     ],
+    ["an embedding", { prompt_tokens: 5, total_tokens: 5 }, [5, 0, 0, 1]],
     ["several requests", { prompt_tokens: 5, completion_tokens: 3, requests: 4 }, [5, 0, 3, 4]],
     [
       "more cached tokens than prompt tokens",
