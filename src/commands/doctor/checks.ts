@@ -112,6 +112,8 @@ const checkCredential = async (
     if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
+    // `checkSettings` reports the invalid setting.
+    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
     return toFinding(check, thrown);
   }
 };
