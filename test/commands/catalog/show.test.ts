@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runHere } from "../../support/here.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { catalogOf, runWith, samples } from "./catalogs.ts";
 
