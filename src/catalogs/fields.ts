@@ -81,8 +81,9 @@ export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
+/** A JSON number of 2^53 or more is invalid, because the number may have lost digits. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
-  const amount = parseAmount(value);
+  const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
