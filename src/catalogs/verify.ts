@@ -180,11 +180,11 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
   return lock.models.flatMap((locked, at) => {
     const { catalog, id } = locked;
     const models = served.filter((model) => model.catalog === catalog);
-    // Of several entries with this id, the entry with the fewest changes counts.
+    // Of several entries with this id, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = [toRegression("model-removed", ["id"], [], [catalog])]] = models
       .filter((model) => model.id === id)
       .map((model) => findRegressions(locked, model, policy))
-      .sort((a, b) => a.length - b.length);
+      .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
     const errors = regressions.filter(({ rule }) => lockRules[rule].severity === "error");
     // If only prices rose, only a cheaper model helps.
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
@@ -208,6 +208,9 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
     });
   });
 };
+
+const countChanges = (regressions: readonly Regression[]) =>
+  regressions.filter(({ path }) => path[0] !== "deprecation_date").length;
 
 /** Returned prices are in US dollars per million tokens. */
 const findReplacement = (
