@@ -56,9 +56,12 @@ export const computeCost = (
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
+  // Some services name the price of cached tokens input_cache_reads.
+  const cacheReadNames = ["input_cache_read", "input_cache_reads"];
+  const cacheRead = cacheReadNames.find((name) => readPrice(pricing, name) !== undefined) ?? "input_cache_read";
   for (const [name, count, isNeeded] of [
     ["prompt", usage.prompt_tokens - usage.cached_tokens, true],
-    ["input_cache_read", usage.cached_tokens, true],
+    [cacheRead, usage.cached_tokens, true],
     ["completion", usage.completion_tokens, true],
     ["image", usage.images, needsUnitPrices],
     ["request", usage.requests, needsUnitPrices],

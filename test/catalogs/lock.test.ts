@@ -54,6 +54,19 @@ describe("a lock file", () => {
     );
   });
 
+  it("compares a model with the locked one of two models with the same id", async () => {
+    const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
+    for (const data of [
+      [{ id: "a/one" }, ending],
+      [ending, { id: "a/one" }],
+    ]) {
+      const { lock } = await lockFileOf([ending]);
+      if (lock === undefined) throw new Error("no lock");
+      const found = verifyLock(lock, listedOf(data), policy);
+      expect(found.map(({ problem }) => problem.rule)).toEqual(["model-deprecated"]);
+    }
+  });
+
   it("reports every model as gone for an empty catalog, each at the line of its id", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {

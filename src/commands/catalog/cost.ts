@@ -100,6 +100,7 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
 });
 
 const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {
-  const text = ({ items }: CostRow) => items.find(({ price }) => price === name)?.cost;
+  // Some services name the price of cached tokens input_cache_reads.
+  const text = ({ items }: CostRow) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
   return { heading: `${title}\n$`, rank, align: "decimal", text };
 };

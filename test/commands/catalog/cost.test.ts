@@ -14,7 +14,7 @@ const analysis = JSON.stringify({
     },
     {
       id: "alpha/large-instruct",
-      pricing: { prompt: "0.00000025", completion: "0.0000012", input_cache_read: "0.00000002" },
+      pricing: { prompt: "0.00000025", completion: "0.0000012", input_cache_reads: "0.00000002" },
     },
   ],
 });
