@@ -56,6 +56,9 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   if (older !== undefined && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
+  const now = host.now();
+  if (since !== undefined && until !== undefined && until(now) < since(now))
+    throw contradiction("--since", "--until", "--until is before --since");
   const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
     noteSkippedNulls(screen, models, file);
@@ -84,8 +87,8 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   };
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
-    const from = readPast(name, "--since", since(host.now()));
-    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(host.now()))]);
+    const from = readPast(name, "--since", since(now));
+    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(now))]);
   }
   return pairs;
 };
