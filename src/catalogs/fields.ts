@@ -169,7 +169,9 @@ export const toStatedFact = (fact: unknown): unknown => {
 /** Null without a date, undefined for an unreadable date. Assumed: a date starts with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
-  return /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)/.exec(textOf(date) ?? "")?.[0];
+  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
 /** Each word of a pattern is a part of the id or name, or a glob over the id. */
