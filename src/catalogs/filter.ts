@@ -140,6 +140,12 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
+/** False for codes that are not assigned, such as `XX`, and for other codes of a country, such as `UK` for `GB`. */
+const isCountry = (code: string) => {
+  if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
+  return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
+};
+
 /** Refuses a word that is neither usual nor in a model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
@@ -150,7 +156,7 @@ export const checkFilterWords = (filter: Filter, listed: readonly { readonly ent
     const found = listed.flatMap(({ entry }) => read(entry)).filter((one) => one.trim() !== "");
     const occurring = [...new Set(found)].sort();
     const known = new Set([...usual, ...occurring].map(normalizeWord));
-    const isKnown = (one: string) => known.has(one) || (column === countries && /^[a-z]{2}$/.test(one));
+    const isKnown = (one: string) => known.has(one) || (column === countries && isCountry(one.toUpperCase()));
     const word = words.find((one) => !isKnown(normalizeWord(one)));
     if (word === undefined) continue;
     const near = findNearest(word, occurring);
