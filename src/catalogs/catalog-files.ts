@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ReplyList, readListReply } from "../contract/replies.ts";
+import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
@@ -76,16 +76,25 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
-/** @param file `-` for standard input */
+/** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
-  const reply = readListReply(content);
+  const document = readListReply(content);
+  const reply = document !== undefined && "value" in document ? document : (readEntryLines(content) ?? document);
   if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
-  if ("value" in reply) return reply.value;
+  const models = "value" in reply ? reply.value : undefined;
+  // The entries of other files, such as trajectories, have no ids.
+  const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
+  if (models !== undefined && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");
+};
+
+const readEntryLines = (content: Buffer) => {
+  const text = content.toString("utf8").trim();
+  return text === "" ? undefined : readListReply(Buffer.from(`{"data":[${text.split(/\n\s*/).join()}]}`));
 };
