@@ -67,7 +67,11 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   if (state === "refused") {
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
     const saved = savedUses.length > 0 ? `but the key stays saved for ${savedUses.join(", ")}` : "so it was not saved";
-    const hint = "check the key, the URL and the project. To save the key untested, pass --no-check";
+    const checks =
+      settings.get("project") === undefined
+        ? "the key and the URL, and pass --project <team/project> if the service needs a project"
+        : "the key, the URL and the project";
+    const hint = `check ${checks}. To save the key untested, pass --no-check`;
     const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
@@ -144,7 +148,8 @@ const logOut = command({
   run: async (context, { for: only }) => {
     const { screen } = context;
     const { profile, removed, left } = await config.logout(context, { only });
-    const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
+    const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
+    const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
@@ -174,7 +179,9 @@ const status = command({
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const missing = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
-      const hint = `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
+      const hint = rows.every(({ origin }) => origin === null)
+        ? `run \`${loginCommand(profile, undefined, exampleUrlOption)}\` with the URL of the service`
+        : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no usable key in profile ${profile} (${missing})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local)
