@@ -23,7 +23,8 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
-    const matching = byId.get(textOf(model.value.id) ?? "\0");
+    const id = textOf(model.value.id);
+    const matching = id === undefined ? undefined : byId.get(id);
     return matching?.map((entry) => ({ ...entry, model })) ?? [{ model }];
   });
 };
