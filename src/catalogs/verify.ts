@@ -199,13 +199,14 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
       const price = needsCheaper ? " at a lower price" : "";
       return `${way}, because no other model in the ${catalog} catalog can replace ${id}${price}`;
     };
-    return regressions.map((regression) => {
+    const differences = regressions.map((regression) => {
       const { rule, message } = regression;
       const path = ["models", at, ...regression.path];
       const facts = { path, rule, severity: lockRules[rule].severity, message: `${id} ${message}` };
       const problem = { ...lock.positionOf(path), ...facts, advice: adviceFor(rule) };
       return { locked, regression, problem, replacement };
     });
+    return differences.sort((a, b) => a.problem.line - b.problem.line);
   });
 };
 
