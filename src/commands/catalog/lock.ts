@@ -35,7 +35,9 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const candidates = locked?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
-  const models = selected.flatMap((one) => catalogs.toLockedModel(one) ?? []);
+  // Of several entries with an id, the first one counts.
+  const firsts = new Map(selected.toReversed().map((one) => [`${one.catalog} ${one.entry.id}`, one]));
+  const models = Array.from(firsts.values()).flatMap((one) => catalogs.toLockedModel(one) ?? []);
   // Locked models of catalogs that are not read stay as they are.
   return [...(old ?? []).filter((model) => !isRead(model)), ...models];
 };
