@@ -199,3 +199,6 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
   }
   return glob.slice(globAt).every((char) => char === "*");
 };
+
+/** Compares UTF-16 units. */
+export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -8,7 +8,7 @@ import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import { compareTexts, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
@@ -110,5 +110,3 @@ const formatLock = (models: readonly LockedModel[]) => {
   const compact = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
   return `${compact}\n`;
 };
-
-const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -30,7 +30,8 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices }), now));
-  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b));
+  const byId = (a: CostRow, b: CostRow) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
