@@ -4,7 +4,7 @@ import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
+import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
@@ -43,7 +43,12 @@ const error = (check: string, code: FailureCode, message: string, fix: string, f
 
 const settingsUnreadable = "the settings have an error";
 
-export const toFinding = (check: string, thrown: unknown, facts?: Facts) => {
+export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
+  const loadError = getErrorCode(thrown);
+  if (loadError === "MODULE_NOT_FOUND" || loadError === "ERR_MODULE_NOT_FOUND" || loadError === "ERR_DLOPEN_FAILED") {
+    const fix = "reinstall rollcall on this machine, as the README describes";
+    return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
+  }
   const { message, code, details } = toFailure(thrown);
   const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
   return error(check, code, message, fix, facts);
