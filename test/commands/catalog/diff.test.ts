@@ -90,10 +90,15 @@ describe("rollcall catalog diff", () => {
     expect(JSON.parse(stdout).compared).toMatchObject([{ from: { catalog: "router" }, to: { catalog: "router" } }]);
   });
 
-  it("reads a whole reply with a byte order mark from standard input", async () => {
-    const stdin = `\ufeff${JSON.stringify({ data: before, note: 1 }, null, 2)}`;
+  it.each([
+    [
+      "JSON lines with a byte order mark",
+      (data: object[]) => `\ufeff${data.map((one) => JSON.stringify(one)).join("\n")}\n`,
+    ],
+    ["a whole reply", (data: object[]) => JSON.stringify({ data, note: 1 }, null, 2)],
+  ])("reads %s from standard input", async (_, spelled) => {
     const { older } = files();
-    expect(await diff([older, "-", "--exit-code"], { stdin })).toMatchObject({ code: 0, stdout: "" });
+    expect(await diff([older, "-", "--exit-code"], { stdin: spelled(before) })).toMatchObject({ code: 0, stdout: "" });
   });
 
   it.each([
