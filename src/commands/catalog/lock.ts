@@ -36,8 +36,13 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
   // Of several entries with an id, the first one counts.
-  const firsts = new Map(selected.toReversed().map((one) => [`${one.catalog} ${one.entry.id}`, one]));
-  const models = Array.from(firsts.values()).flatMap((one) => catalogs.toLockedModel(one) ?? []);
+  const keys = new Set<string>();
+  const models = selected.flatMap((one) => {
+    const key = `${one.catalog} ${one.entry.id}`;
+    if (keys.has(key)) return [];
+    keys.add(key);
+    return catalogs.toLockedModel(one) ?? [];
+  });
   // Locked models of catalogs that are not read stay as they are.
   return [...(old ?? []).filter((model) => !isRead(model)), ...models];
 };
