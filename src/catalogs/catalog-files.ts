@@ -7,7 +7,7 @@ import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
-import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
+import { bomLength, locateOffset } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The kinds of catalog (interface 4.4 and 4.5), in the order of the output. */
@@ -22,26 +22,20 @@ export const maxSavedReplies = 500;
 /** Maximum decompressed size of a file. No reply is larger. */
 const maxReplyBytes = 2 ** 29;
 
-const historyRoot = (folder: string) => join(folder, "catalog-history");
-
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
   const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
-  return join(historyRoot(folder), `${catalog}-${digest}`);
+  return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
 /** A file's name is the time of a reply, with `-` instead of `:`, which Windows does not allow. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
-  listNames(folder)
-    .sort()
-    .flatMap((name) => {
-      const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
-      const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
-      return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
-    });
-
-const listNames = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
+  (ignoreErrors(() => readdirSync(folder)) ?? []).sort().flatMap((name) => {
+    const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
+    const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
+    return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
+  });
 
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
@@ -77,40 +71,30 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-export const listSavedModelIds = (folder: string): readonly string[] => {
-  const ids = listNames(historyRoot(folder)).flatMap((name) => {
-    const latest = listFiles(join(historyRoot(folder), name)).at(-1);
-    const bytes = latest && readReply(latest.path);
-    const models = bytes && parseCatalog(bytes);
-    return models?.entries.flatMap(({ value }) => textOf(value.id) || []) ?? [];
-  });
-  return [...new Set(ids)].sort();
-};
-
 export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
   const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
-/** Reads a document, an array of entries, or one entry per line. @param file `-` for standard input */
+/** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
-  const text = content.toString("utf8").trim();
-  const readEntries = (list: string) => readListReply(Buffer.from(`{"data":[${list}]}`));
-  const reply =
-    content[skipWhite(content, 0)] === openBracket
-      ? readEntries(text.slice(1, -1))
-      : (readListReply(content) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
-  if (reply === undefined) {
+  const document = readListReply(content);
+  const reply = document !== undefined && "value" in document ? document : (readEntryLines(content) ?? document);
+  if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
-  }
-  // A file of entries without ids is not a catalog, but may contain trajectories.
   const models = "value" in reply ? reply.value : undefined;
+  // The entries of other files, such as trajectories, have no ids.
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models !== undefined && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");
+};
+
+const readEntryLines = (content: Buffer) => {
+  const text = content.toString("utf8").trim();
+  return text === "" ? undefined : readListReply(Buffer.from(`{"data":[${text.split(/\n\s*/).join()}]}`));
 };

@@ -49,21 +49,23 @@ const parseUsage = (value: unknown): Usage | undefined => {
 /** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price may not be zero. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** @param options if `countsImagesAndRequests`, a missing price of images or requests makes the total unknown */
+/** @param options if `needsUnitPrices`, a missing price of images or requests makes the total unknown */
 export const computeCost = (
   { pricing }: CatalogModel,
-  { usage, countsImagesAndRequests }: { readonly usage: Usage; readonly countsImagesAndRequests: boolean },
+  { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
-  for (const [names, count, isNeeded] of [
-    [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
-    [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
-    [["completion"], usage.completion_tokens, true],
-    [["image"], usage.images, countsImagesAndRequests],
-    [["request"], usage.requests, countsImagesAndRequests],
+  // Some services name the price of cached tokens input_cache_reads.
+  const cacheReadNames = ["input_cache_read", "input_cache_reads"];
+  const cacheRead = cacheReadNames.find((name) => readPrice(pricing, name) !== undefined) ?? "input_cache_read";
+  for (const [name, count, isNeeded] of [
+    ["prompt", usage.prompt_tokens - usage.cached_tokens, true],
+    [cacheRead, usage.cached_tokens, true],
+    ["completion", usage.completion_tokens, true],
+    ["image", usage.images, needsUnitPrices],
+    ["request", usage.requests, needsUnitPrices],
   ] as const) {
-    const name = names.find((each) => readPrice(pricing, each) !== undefined) ?? names[0];
     const unitPrice = readPrice(pricing, name);
     if (count === 0 || (unitPrice === undefined && !isNeeded)) continue;
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });

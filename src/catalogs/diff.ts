@@ -3,16 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
-import { isObject } from "../json/walk.ts";
-import {
-  catalogFields,
-  type FieldColumn,
-  parseAmount,
-  priceField,
-  priceNames,
-  statedPrices,
-  toStatedFact,
-} from "./fields.ts";
+import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
 export interface Change {
@@ -50,24 +41,16 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
   const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
-  const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price));
-  const fields = [invalidPricing, ...priceFields, ...otherFields];
-  return fields.flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
+  const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
+  return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
     const toFact = change === "price" ? toPrice : toOtherFact;
-    const from = toFact(toWritable(read({ catalogEntry: { entry: older } })));
-    const to = toFact(toWritable(read({ catalogEntry: { entry: newer } })));
+    const from = toFact(toWritable(read({ entry: older })));
+    const to = toFact(toWritable(read({ entry: newer })));
     return from.key === to.key ? [] : [{ id, name, change, field, from: from.value, to: to.value }];
   });
 };
 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
-
-/** The field `pricing` if its value is not an object, so it has no single prices. */
-const invalidPricing: Pick<FieldColumn, "name" | "change" | "value"> = {
-  name: "pricing",
-  change: "price",
-  value: ({ catalogEntry }) => (isObject(catalogEntry?.entry.pricing) ? null : catalogEntry?.entry.pricing),
-};
 
 /** Replaces a value that is nested too deeply for JSON. */
 const toWritable = (value: unknown = null): unknown =>

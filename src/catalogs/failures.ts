@@ -9,14 +9,10 @@ export const lockCommand = (file: string) =>
 
 const otherLock = "choose another file with --file";
 
-export const invalidLock = (reason: string, canRewrite: boolean, where: FailureLocation & { file: string }) => {
-  const hint = canRewrite ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
+export const invalidLock = (reason: string, where: FailureLocation & { file: string }) => {
   const message = `cannot use ${where.file} as the lock file: ${reason}`;
-  return new Failure("invalid_input", "invalid-lock", message, { hint, where });
+  return new Failure("invalid_input", "invalid-lock", message, { hint: otherLock, where });
 };
-
-export const newerLock = (where: FailureLocation & { file: string }) =>
-  invalidLock("a newer rollcall wrote it", false, where).withDetails({ hint: `update rollcall, or ${otherLock}` });
 
 type FileFault = Readonly<{ file: string; code: string; cause?: unknown }>;
 

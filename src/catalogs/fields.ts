@@ -3,39 +3,34 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
-import { findNearest } from "../nearest.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
-type FieldRow = Readonly<{ model?: { value: ServiceObject }; catalogEntry?: { entry: CatalogModel } | undefined }>;
+type FieldRow = Readonly<{ model?: { value: ServiceObject }; entry?: CatalogModel }>;
 
-interface FieldOptions {
-  readonly rank: number;
-  readonly heading?: string;
-  readonly align?: "right" | "decimal";
+type FieldOptions = Readonly<{
+  rank: number;
+  heading?: string;
+  align?: "right" | "decimal";
   /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
-  readonly change?: string;
+  change?: string;
   /** Default: the value with the field's name in the catalog entry. */
-  readonly read?: (row: FieldRow) => unknown;
+  read?: (row: FieldRow) => unknown;
   /** `spelled` returns the value's JSON in the reply. Default: a string as it is, other values as JSON. */
-  readonly text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
-}
+  text?: (value: unknown, spelled: () => string) => string;
+}>;
 
 export type FieldColumn = ReturnType<typeof field>;
 
 /** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { read = ({ catalogEntry }) => catalogEntry?.entry[name], heading = name, text, ...display } = options;
-  return {
-    name,
-    heading,
-    ...display,
-    cell: (row: FieldRow, spelled: () => string) => {
-      const value = read(row) ?? undefined;
-      if (value === undefined) return "";
-      return text?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
-    },
-    value: (row: FieldRow): unknown => read(row) ?? undefined,
+  const { read = ({ entry }) => entry?.[name], heading = name, text, ...display } = options;
+  const value = (row: FieldRow): unknown => read(row) ?? undefined;
+  const format = text ?? ((found: unknown, spelled: () => string) => textOf(found) ?? spelled());
+  const cell = (row: FieldRow, spelled: () => string) => {
+    const found = value(row);
+    return found === undefined ? "" : format(found, spelled);
   };
+  return { name, heading, ...display, cell, value };
 };
 
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
@@ -43,11 +38,13 @@ const modelField = (name: string, options: FieldOptions): FieldColumn =>
 
 export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-const wordList = { text: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled() };
+const wordList: Pick<FieldOptions, "text"> = {
+  text: (value, spelled) => textsOf(value)?.join(", ") ?? spelled(),
+};
 
 /** Unix seconds. Services send 0 for an unknown time, which is printed as 0. */
-const unixTime = {
-  text: (value: unknown, spelled: () => string) =>
+const unixTime: Pick<FieldOptions, "text"> = {
+  text: (value, spelled) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
 };
 
@@ -57,7 +54,7 @@ export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of interface 2.3, in their public order (output.md). */
-export const modelFields: readonly FieldColumn[] = [
+export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
   modelField("owned_by", { heading: "owned by", rank: 1 }),
@@ -66,18 +63,17 @@ export const modelFields: readonly FieldColumn[] = [
 ];
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
-export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** Includes names that the interface lacks. Assumed: prices are in US dollars. */
-export const tokenPrices: ReadonlySet<string> = new Set([
-  ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
-  ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
-]);
+export const knownPriceNames: readonly string[] = [
+  ...priceNames,
+  ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
+];
 
-export const knownPriceNames: readonly string[] = [...new Set([...priceNames, ...tokenPrices])];
+const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== "image" && name !== "request";
 
-/** Returns 6 for a price per token, because tables print prices per million tokens. */
-export const priceExponent = (name: string) => (tokenPrices.has(name) ? 6 : 0);
+/** Converts a price per token to a price per million tokens. Other prices stay as they are. */
+export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => (price ?? undefined) !== undefined));
@@ -94,13 +90,12 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 /** US dollars per token or unit; undefined, not zero, for an absent or invalid price. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-const formatAmount = (name: string, price: Decimal) => formatDecimal(shiftDecimal(price, priceExponent(name)));
-
 /** Returns a text such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
-  const unit = tokenPrices.has(name) ? "$/M" : "$";
-  return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
+  return price === undefined
+    ? formatPlain(value)
+    : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
 };
 
 /**
@@ -116,46 +111,43 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Without `rank`, narrow tables omit the price first. */
-export const priceField = (name: string, { rank, title = name }: { rank?: number; title?: string } = {}) => {
-  const isPerToken = tokenPrices.has(name);
-  return field(`pricing.${name}`, {
-    heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,
-    rank: rank ?? (isPerToken ? 17 : 18),
+export const priceField = (name: string, rank: number, title = name) =>
+  field(`pricing.${name}`, {
+    heading: `${title}\n${isPerToken(name) ? "$/M" : "$"}`,
+    rank,
     align: "decimal",
-    read: ({ catalogEntry }) => statedPrices(catalogEntry?.entry.pricing).get(name),
+    read: ({ entry }) => statedPrices(entry?.pricing).get(name),
     // An invalid price with digits is marked, because it looks like a valid price.
     text: (value, spelled) => {
-      const text = typeof value === "string" ? value : spelled();
+      const text = textOf(value) ?? spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
-      if (price !== undefined) return formatAmount(name, price);
+      if (price !== undefined) return formatDecimal(toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },
     change: "price",
   });
-};
 
 /** In their public order (output.md). */
-export const catalogFields: readonly FieldColumn[] = [
+export const catalogFields: readonly [FieldColumn, ...FieldColumn[]] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),
   field("context_length", { align: "right", heading: "context\ntokens", rank: 4, change: "context" }),
   field("max_output_length", { align: "right", heading: "max output\ntokens", rank: 6, change: "output" }),
-  priceField("prompt", { rank: 0 }),
-  priceField("completion", { rank: 2 }),
-  priceField("input_cache_read", { rank: 7, title: "cache read" }),
-  priceField("image", { rank: 13 }),
-  priceField("request", { rank: 14 }),
+  priceField("prompt", 0),
+  priceField("completion", 2),
+  priceField("input_cache_read", 7, "cache read"),
+  priceField("image", 13),
+  priceField("request", 14),
   field("quantization", { rank: 5, change: "quantization" }),
   field("input_modalities", { ...wordList, heading: "input", rank: 11, change: "modalities" }),
   field("output_modalities", { ...wordList, heading: "output", rank: 12, change: "modalities" }),
   field("supported_features", { ...wordList, heading: "features", rank: 8, change: "features" }),
   field("supported_sampling_parameters", { ...wordList, heading: "parameters", rank: 16, change: "parameters" }),
   field("datacenters.country_code", {
+    ...wordList,
     heading: "countries",
     rank: 9,
-    read: ({ catalogEntry }) => listCountries(catalogEntry?.entry) ?? catalogEntry?.entry.datacenters,
-    text: (_, spelled, { catalogEntry }) => listCountries(catalogEntry?.entry)?.join(", ") ?? spelled(),
+    read: ({ entry }) => listCountries(entry?.datacenters) ?? entry?.datacenters,
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
@@ -165,10 +157,8 @@ export const catalogFields: readonly FieldColumn[] = [
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
 
-const listCountries = (entry: CatalogModel | undefined): readonly string[] | undefined =>
-  listDatacenters(entry?.datacenters)?.flatMap(({ country_code: code = null }) =>
-    code === null ? [] : formatPlain(code),
-  );
+export const listCountries = (datacenters: unknown) =>
+  listDatacenters(datacenters)?.flatMap(({ country_code: code = null }) => (code === null ? [] : formatPlain(code)));
 
 /** Sorts a list. Returns undefined for null, 0, "" and [] (assumed: these values state nothing). */
 export const toStatedFact = (fact: unknown): unknown => {
@@ -180,7 +170,7 @@ export const toStatedFact = (fact: unknown): unknown => {
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
-  const ms = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
+  const ms = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
@@ -210,15 +200,5 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
   return glob.slice(globAt).every((char) => char === "*");
 };
 
-export const compareCodeUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-
-export const findNearestId = (id: string, ids: readonly string[]) => {
-  if (id === "") return undefined;
-  const suffixOf = (one: string) => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
-  const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));
-  return (
-    ids.find((one) => suffixOf(one) === suffixOf(id)) ??
-    findNearest(id, ids) ??
-    (containing.size === 1 ? [...containing][0] : undefined)
-  );
-};
+/** Compares UTF-16 units. */
+export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

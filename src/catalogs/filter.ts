@@ -1,9 +1,10 @@
 /** Filters models and ignores letter case. A missing field matches no filter except `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
-import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
+import { compareDecimals, parseDecimal } from "../decimal.ts";
+import { wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
-import { toOptionName } from "../sentences.ts";
+import { formatList, toOptionName } from "../sentences.ts";
 import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
@@ -12,75 +13,64 @@ type Strings = readonly string[];
 export type RelativeTime = (now: number) => number;
 
 /** Options by name, such as `inputModality` for `--input-modality`. A model must match all options. */
-export type Filter = Readonly<Partial<Record<Exclude<WordsName, "maxPrice">, Strings | undefined>>> & {
-  readonly pattern?: string | undefined;
-  readonly minContext?: number | undefined;
-  readonly minOutput?: number | undefined;
-  /** Limits are exact decimals in US dollars per million tokens, per image or per request. */
-  readonly maxPrice?: readonly (readonly [name: string, limit: string])[] | undefined;
-  readonly free?: boolean;
-  readonly deprecated?: boolean;
-  readonly notDeprecated?: boolean;
-  readonly deprecatedWithin?: RelativeTime | undefined;
-  readonly createdSince?: RelativeTime | undefined;
-};
+export type Filter = Readonly<
+  Partial<
+    Record<Exclude<WordsName, "maxPrice">, Strings | undefined> &
+      Record<"minContext" | "minOutput", number | undefined> &
+      Record<"free" | "deprecated" | "notDeprecated", boolean> &
+      Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
+        pattern: string | undefined;
+        /** Limits are exact decimals in US dollars per million tokens, per image or per request. */
+        maxPrice: readonly (readonly [name: string, limit: string])[] | undefined;
+      }
+  >
+>;
 
 type WordTest = (words: Strings, wanted: ReadonlySet<string>) => boolean;
 const hasAll: WordTest = (words, wanted) => [...wanted].every((word) => words.includes(word));
 const hasSome: WordTest = (words, wanted) => words.some((word) => wanted.has(word));
 const hasOnly: WordTest = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
 
-const listOption = <Name extends string>(name: Name, column: string, usual: string) => {
-  const read = (model: CatalogModel): Strings => textsOf(model[column]) ?? [];
-  return { name, column, read, matches: hasAll, usual: usual.split(" ") } as const;
-};
+const wordsOption = <Name extends string>(
+  name: Name,
+  column: string,
+  usual: string,
+  matches = hasAll,
+  read = (model: CatalogModel) => textsOf(model[column]) ?? [],
+) => ({ name, column, usual: usual.split(" "), matches, read });
 
-const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
-
-/** All officially assigned codes (ISO 3166-1). */
-const countryCodes: Strings = [
-  "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ",
-  "CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR",
-  "GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP",
-  "KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT",
-  "MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW",
-  "SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ",
-  "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
-].flatMap((line) => line.split(" "));
+const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
+const countries = "datacenters.country_code";
 
 /** A missing country is an empty word. */
-const countryOption = <Name extends string>(name: Name, matches: WordTest) => {
-  const read = ({ datacenters }: CatalogModel): Strings =>
-    (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
-  return { name, column: "datacenters.country_code", read, matches, usual: ["EU", ...countryCodes] } as const;
-};
+const readCountries = ({ datacenters }: CatalogModel) =>
+  (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
 
 const modalities = "text image audio video file";
 const features = "tools json_mode structured_outputs web_search reasoning logprobs";
 const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
-
-const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" ");
-const readQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
-const readPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
+const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8";
 
 /** Assumed: services use the `usual` values. A catalog can add values. */
 const wordsOptions = [
-  listOption("inputModality", "input_modalities", modalities),
-  listOption("outputModality", "output_modalities", modalities),
-  listOption("feature", "supported_features", features),
-  listOption("parameter", "supported_sampling_parameters", parameters),
-  { name: "quantization", column: "quantization", read: readQuantization, matches: hasSome, usual: quantizations },
-  countryOption("country", hasSome),
-  countryOption("onlyCountry", hasOnly),
-  // Prices are compared as numbers.
-  { name: "maxPrice", column: "pricing", read: readPriceNames, matches: undefined, usual: fields.knownPriceNames },
-] as const;
+  wordsOption("inputModality", "input_modalities", modalities),
+  wordsOption("outputModality", "output_modalities", modalities),
+  wordsOption("feature", "supported_features", features),
+  wordsOption("parameter", "supported_sampling_parameters", parameters),
+  wordsOption("quantization", "quantization", quantizations, hasSome, ({ quantization }) => [
+    textOf(quantization) ?? "",
+  ]),
+  wordsOption("country", countries, `EU ${europeanUnion}`, hasSome, readCountries),
+  wordsOption("onlyCountry", countries, `EU ${europeanUnion}`, hasOnly, readCountries),
+  // `listCriteria` compares prices as numbers.
+  wordsOption("maxPrice", "pricing", fields.knownPriceNames.join(" "), undefined, ({ pricing }) => [
+    ...fields.statedPrices(pricing).keys(),
+  ]),
+];
 
 type WordsName = (typeof wordsOptions)[number]["name"];
 
-const listWords = (filter: Filter, name: WordsName) =>
-  name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
 const normalizeWord = (word: string) => word.trim().toLowerCase();
 
 const isAtLeast = (value: unknown, minimum: number) =>
@@ -89,7 +79,7 @@ const isAtLeast = (value: unknown, minimum: number) =>
 
 /** @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
-  const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
+  const { pattern, maxPrice } = filter;
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
   const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
   if (pattern !== undefined) {
@@ -97,15 +87,15 @@ const listCriteria = (filter: Filter, now: number) => {
     add([], ({ id, name }) => matches({ id: textOf(id) ?? "", name: textOf(name) ?? "" }));
   }
   for (const { name, column, read, matches } of wordsOptions) {
-    const words = listWords(filter, name)?.map(normalizeWord);
-    if (words === undefined || matches === undefined) continue;
-    const includesEu = column === "datacenters.country_code" && words.includes("eu");
-    const wanted = new Set([...words, ...(includesEu ? europeanUnion.map(normalizeWord) : [])]);
+    const words = name === "maxPrice" ? undefined : filter[name]?.map(normalizeWord);
+    if (words === undefined) continue;
+    const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
+    const wanted = new Set([...words, ...members]);
     add([column], (model) => matches(read(model).map(normalizeWord), wanted));
   }
   for (const [column, minimum] of [
-    ["context_length", minContext],
-    ["max_output_length", minOutput],
+    ["context_length", filter.minContext],
+    ["max_output_length", filter.minOutput],
     ["created", filter.createdSince && filter.createdSince(now) / 1000],
   ] as const) {
     if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
@@ -114,19 +104,19 @@ const listCriteria = (filter: Filter, now: number) => {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], ({ pricing }) => {
       const price = fields.readPrice(pricing, name);
-      return price && limit ? compareDecimals(price, shiftDecimal(limit, -fields.priceExponent(name))) <= 0 : false;
+      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
     });
   }
-  if (free) {
+  if (filter.free) {
     add(["pricing.prompt", "pricing.completion"], ({ pricing }) => {
       const names = ["prompt", "completion", ...fields.statedPrices(pricing).keys()];
       return names.every((name) => fields.readPrice(pricing, name)?.digits === 0n);
     });
   }
   for (const [ms, wantsPast] of [
-    [deprecated ? now : undefined, true],
-    [notDeprecated ? now : undefined, false],
-    [deprecatedWithin?.(now), true],
+    [filter.deprecated ? now : undefined, true],
+    [filter.notDeprecated ? now : undefined, false],
+    [filter.deprecatedWithin?.(now), true],
   ] as const) {
     if (ms === undefined) continue;
     const day = fields.utcDay(ms);
@@ -140,7 +130,6 @@ const listCriteria = (filter: Filter, now: number) => {
 };
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
-export const hasFilters = (filter: Filter) => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
@@ -151,19 +140,28 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** A known word is usual or in a model. Without models, every word is known. */
-export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
-  if (models.length === 0) return undefined;
-  for (const { name, usual, read } of wordsOptions) {
-    const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
-    const unusual = (listWords(filter, name) ?? []).filter((word) => !isIn(usual, word));
-    if (unusual.length === 0) continue;
-    const occurring = [...new Set(models.flatMap(read))].filter((one) => one.trim() !== "").sort();
-    const word = unusual.find((one) => !isIn(occurring, one));
+/** False for codes that are not assigned, such as `XX`, and for other codes of a country, such as `UK` for `GB`. */
+const isCountry = (code: string) => {
+  if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
+  return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
+};
+
+/** Refuses a word that is neither usual nor in a model. @throws Failure `invalid-option-value` */
+export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
+  if (listed.length === 0) return;
+  for (const { name, column, usual, read } of wordsOptions) {
+    const prices = new Map(filter.maxPrice);
+    const words = name === "maxPrice" ? [...prices.keys()] : (filter[name] ?? []);
+    if (words.length === 0) continue;
+    const found = listed.flatMap(({ entry }) => read(entry)).filter((one) => one.trim() !== "");
+    const occurring = [...new Set(found)].sort();
+    const known = new Set([...usual, ...occurring].map(normalizeWord));
+    const isKnown = (one: string) => known.has(one) || (column === countries && isCountry(one.toUpperCase()));
+    const word = words.find((one) => !isKnown(normalizeWord(one)));
     if (word === undefined) continue;
     const near = findNearest(word, occurring);
-    const limitText = name === "maxPrice" ? `=${filter.maxPrice?.find(([price]) => price === word)?.[1]}` : "";
-    return { option: toOptionName(name), word: word + limitText, usual, occurring, near: near && near + limitText };
+    const limit = name === "maxPrice" ? `=${prices.get(word)}` : "";
+    const wanted = `one of ${formatList(occurring.length === 0 ? usual : occurring)}`;
+    throw wrongValue(toOptionName(name), word + limit, wanted, near && near + limit);
   }
-  return undefined;
 };

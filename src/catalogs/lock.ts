@@ -1,15 +1,15 @@
 /** Reads and writes lock files, which have one fact of a model per line. Equal facts give equal files. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
-import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getValue, locateOffset, parseJson } from "../json/walk.ts";
-import { type CatalogName, catalogNames } from "./catalog-files.ts";
-import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
-import { compareCodeUnits, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import { catalogNames } from "./catalog-files.ts";
+import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
+import { compareTexts, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -31,22 +31,20 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns undefined if the model has no id. */
-export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
-  const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
-  const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
-  // A fact of a wrong type counts as not stated.
+/** Returns undefined if the entry has no id. A fact of a wrong type counts as not stated. */
+export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
+  const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
+  const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
   const stated = Object.entries(LockedModel.shape).map(([name, schema]) => {
     return [name, schema.safeParse(toStatedFact(facts[name])).data];
   });
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
+const toLockedPrices = (pricing: unknown) => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    // zod drops this key, so a model with only this price would get an empty `pricing`.
-    const value = name === "__proto__" ? undefined : prices.get(name);
+    const value = prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
@@ -65,17 +63,19 @@ export const readLock = (file: string) => {
   if (bytes === undefined) return undefined;
   const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
   const root = readRoot(bytes);
-  if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
+  if (root === undefined) throw invalidLock("it is not JSON", locate(requireFault(bytes).at));
   const positionOf = (path: LockPath) => locate(spanOf(findDeepest(root, path)).start);
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
-  if (version === undefined) throw invalidLock("it is not a lock file", false, positionOf([]));
-  if (version !== lockVersion) throw newerLock(positionOf([lockKey]));
+  if (version !== lockVersion) {
+    const reason = version === undefined ? "it is not a lock file" : "a newer rollcall wrote it";
+    throw invalidLock(reason, positionOf([lockKey]));
+  }
   const { data, error } = z.object({ models: z.array(LockedModel) }).safeParse(value);
   if (data !== undefined) return { file, models: data.models, positionOf };
   const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
   const defect = getValue(value, path) === undefined ? "missing" : "invalid value of";
-  throw invalidLock(`${defect} \`${path.join(".")}\``, true, positionOf(path));
+  throw invalidLock(`${defect} \`${path.join(".")}\``, positionOf(path));
 };
 
 const readLockBytes = (file: string) => {
@@ -105,7 +105,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
 };
 
 const formatLock = (models: readonly LockedModel[]) => {
-  const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
+  const sorted = models.toSorted((a, b) => compareTexts(a.catalog, b.catalog) || compareTexts(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
   const compact = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
   return `${compact}\n`;

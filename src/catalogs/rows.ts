@@ -4,18 +4,13 @@ import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts"
 import { composeArray, composeObject } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
-import { compilePattern } from "./fields.ts";
-import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A `FieldRow` with the bytes of the replies. */
-export type CatalogRow = Readonly<{ model?: ReplyEntry; catalogEntry?: CatalogEntry | undefined }>;
+export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
-export const groupById = <Value>(
-  values: readonly Value[],
-  idOf: (value: Value) => unknown,
-): ReadonlyMap<string, readonly Value[]> => {
+export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
   const byId = new Map<string, readonly Value[]>();
   for (const value of values) {
     const id = textOf(idOf(value));
@@ -25,32 +20,20 @@ export const groupById = <Value>(
 };
 
 /** Joins each model with each entry of exactly the same id, in the order of the models. */
-export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
+export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
     const id = textOf(model.value.id);
     const matching = id === undefined ? undefined : byId.get(id);
-    return matching?.map((catalogEntry) => ({ model, catalogEntry })) ?? [{ model }];
+    return matching?.map((entry) => ({ ...entry, model })) ?? [{ model }];
   });
-};
-
-/** A model without an entry has only an id, so it can match a pattern, but no other filter. */
-export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
-  const matches = createMatcher(filter, now);
-  const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
-  return ({ model, catalogEntry }) =>
-    catalogEntry ? matches(catalogEntry.entry) : matchesId({ id: textOf(model?.value.id) ?? "", name: "" });
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
-  const toText = ({ raw }: Pick<ReplyEntry, "raw">) => toBuffer(raw).toString("utf8");
-  const data = rows.map(({ model, catalogEntry: entry }) =>
-    composeObject({
-      model: model && toText(model),
-      catalog: JSON.stringify(entry?.catalog ?? null),
-      entry: entry === undefined ? "null" : toText(entry),
-    }),
+  const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
+  const data = rows.map(({ model, catalog = null, raw }) =>
+    composeObject({ model: toText(model?.raw), catalog: JSON.stringify(catalog), entry: toText(raw) ?? "null" }),
   );
   return Buffer.from(composeObject({ catalogs: JSON.stringify(catalogs), data: composeArray(data) }));
 };

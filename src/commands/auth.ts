@@ -45,7 +45,8 @@ const login = command({
       await screen.flushErrors();
     } while (await started.askNextSetting());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    const next = inProfile(selectFirstCommand(uses), profile);
+    const first = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
+    const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : first}`, profile);
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
@@ -53,11 +54,6 @@ const login = command({
     if (screen.isForProgram) await printDocument(screen, document);
   },
 });
-
-const selectFirstCommand = (uses: readonly CredentialUse[]) => {
-  if (uses.includes("inference")) return "rollcall models";
-  return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
-};
 
 /** Warns if the answer is unclear. @param savedUses the uses of the key that are already saved */
 const testKey = async (context: Context, started: config.StartedLogin, savedUses: readonly CredentialUse[]) => {
@@ -69,18 +65,14 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   const origin = logins.find((each) => each.use === use)?.origin ?? "";
   const { http, where } = failure.details;
   if (state === "refused") {
-    const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const isSaved = savedUses.length > 0;
-    const ways =
-      isSaved || otherUses.length === 0 ? "" : `. To save the key for another use, pass ${otherUses.join(" or ")}`;
+    const saved = savedUses.length > 0 ? `but the key stays saved for ${savedUses.join(", ")}` : "so it was not saved";
     const checks =
       settings.get("project") === undefined
         ? "the key and the URL, and pass --project <team/project> if the service needs a project"
         : "the key, the URL and the project";
-    const hint = `check ${checks}${ways}. To save the key untested, pass --no-check`;
-    const end = isSaved ? `, but the key stays saved for ${savedUses.join(", ")}` : ", so it was not saved";
-    const message = `${origin} refused the key for ${use}${reason}${end}`;
+    const hint = `check ${checks}. To save the key untested, pass --no-check`;
+    const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
@@ -126,7 +118,7 @@ export const testCredential = async (
   context: Context,
   settings: config.Settings,
   uses: readonly CredentialUse[],
-  { retries }: { retries: boolean } = { retries: true },
+  retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
@@ -159,8 +151,7 @@ const logOut = command({
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
     const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
-    if (left.length > 0)
-      screen.notice(`${left.join(", ")} ${left.length === 1 ? "is" : "are"} still set in the environment`);
+    if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
   },
 });

@@ -54,10 +54,8 @@ const remove = command({
       throw profileBuiltIn("delete the profile", hint);
     }
     const { settings, keys } = saved.findProfile(context, name);
-    const contents: string[] = [];
-    if (settings.length > 0) contents.push(`its settings (${settings.join(", ")})`);
-    if (keys.length > 0) contents.push(`its keys (${keys.join(", ")})`);
-    const action = `delete the profile ${name}${contents.length === 0 ? "" : ` with ${contents.join(" and ")}`}`;
+    const list = (names: readonly string[]) => names.join(", ") || "none";
+    const action = `delete the profile ${name} with its settings (${list(settings)}) and its keys (${list(keys)})`;
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);

@@ -3,15 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readLock, toLockedModel, verifyLock, writeLock } from "../../src/catalogs/index.ts";
+import { parseCatalog, readLock, toLockedModel, verifyLock, writeLock } from "../../src/catalogs/index.ts";
 import { parseDecimal, zero } from "../../src/decimal.ts";
-import { entries, modelsOf } from "./models.ts";
+import { entries } from "./models.ts";
 
 const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:00Z") };
 
+const listedOf = (data: readonly unknown[]) =>
+  parseCatalog(Buffer.from(JSON.stringify({ data })))?.entries.map(({ value: entry, ...raw }) => {
+    return { catalog: "router" as const, entry, ...raw };
+  }) ?? [];
+
 const lockFileOf = async (data: readonly unknown[]) => {
   const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");
-  const models = modelsOf(data).flatMap((model) => toLockedModel("router", model) ?? []);
+  const models = listedOf(data).flatMap((one) => toLockedModel(one) ?? []);
   writeLock(file, models, (json) => json);
   return {
     file,
@@ -42,7 +47,7 @@ describe("a lock file", () => {
       fc.asyncProperty(entries, async (data) => {
         const { lock } = await lockFileOf(data);
         if (lock === undefined) throw new Error("no lock");
-        const found = verifyLock(lock, new Map([["router" as const, modelsOf(data)]]), policy);
+        const found = verifyLock(lock, listedOf(data), policy);
         expect(found.map(({ problem }) => problem.rule).filter((rule) => !/deprecat/.test(rule))).toEqual([]);
       }),
       { numRuns: 40 },
@@ -57,7 +62,7 @@ describe("a lock file", () => {
     ]) {
       const { lock } = await lockFileOf([ending]);
       if (lock === undefined) throw new Error("no lock");
-      const found = verifyLock(lock, new Map([["router" as const, modelsOf(data)]]), policy);
+      const found = verifyLock(lock, listedOf(data), policy);
       expect(found.map(({ problem }) => problem.rule)).toEqual(["model-deprecated"]);
     }
   });
@@ -67,7 +72,7 @@ describe("a lock file", () => {
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, text } = await lockFileOf(data);
         if (lock === undefined) throw new Error("no lock");
-        const found = verifyLock(lock, new Map([["router" as const, []]]), policy);
+        const found = verifyLock(lock, [], policy);
         expect(found.map(({ problem }) => problem.rule)).toEqual(models.map(() => "model-removed"));
         const lines = text().split("\n");
         for (const { problem, locked } of found) {
@@ -85,8 +90,8 @@ describe("a lock file", () => {
     const entry = (id: string, amount: string) => ({ id, pricing: { prompt: amount, completion: amount } });
     const { lock } = await lockFileOf([entry("own", "1e-7")]);
     if (lock === undefined) throw new Error("no lock");
-    const models = modelsOf([entry("own", "2e-6"), entry("other", price)]);
-    const found = verifyLock(lock, new Map([["router" as const, models]]), policy);
+    const models = listedOf([entry("own", "2e-6"), entry("other", price)]);
+    const found = verifyLock(lock, models, policy);
     expect(found.map((one) => [one.problem.rule, one.replacement?.id])).toEqual([
       ["price-increased", replacement],
       ["price-increased", replacement],
@@ -101,7 +106,7 @@ describe("a lock file", () => {
         const { lock } = await lockFileOf(entry(was));
         if (lock === undefined) throw new Error("no lock");
         const maxRise = parseDecimal(`${percent}`) ?? zero;
-        const found = verifyLock(lock, new Map([["router" as const, modelsOf(entry(is))]]), { ...policy, maxRise });
+        const found = verifyLock(lock, listedOf(entry(is)), { ...policy, maxRise });
         expect(found.length > 0).toBe(is * 100n > was * BigInt(100 + percent));
       }),
       { numRuns: 60 },

@@ -41,14 +41,6 @@ describe("rollcall schema", () => {
     expect(await said("modles")).toContain("did you mean models?");
     expect(await said("--line")).toContain("--line requires <command>");
   });
-
-  it("completes the words of a name one by one", async () => {
-    const offered = async (...before: string[]) =>
-      (await runRollcall(["__complete", "zsh", "--", ":", "schema", ...before])).stdout.split(/\t?\n/);
-    expect(await offered()).toEqual(expect.arrayContaining(["words", "log", "ledger", "error", "event"]));
-    expect(await offered("ledger")).toEqual(["words", "status", "resolve", "verify", "forget", "calls", ""]);
-    expect(await offered("log")).toEqual(["words", ""]);
-  });
 });
 
 const trajectory = (reward: number): string => `{"messages_and_choices":[],"reward":${reward}}`;

@@ -1,7 +1,6 @@
 /** The columns of lists of models (interface 2.3 and 2.5). Users rely on the order of the columns (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
-import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 type Row = catalogs.CatalogRow;
 
@@ -9,36 +8,30 @@ type Row = catalogs.CatalogRow;
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
 /** @param now milliseconds since 1970. By default, no deprecation is marked. */
-export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0): readonly Column<Row>[] => {
+export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
-  const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
-  const [id, ...others] = fields.map((field): Column<Row> => {
+  const toColumn = (field: catalogs.FieldColumn): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
-    const tag = ({ catalogEntry }: Row) =>
-      catalogEntry && tagDeprecation(catalogs.deprecationDay(catalogEntry.entry), now);
+    const tag = ({ entry }: Row) => entry && tagDeprecation(catalogs.deprecationDay(entry), now);
     return { ...column, tag };
-  });
-  if (id === undefined) return [];
-  if (!isJoined) return [id, ...others];
-  const eitherId: Column<Row> = {
-    ...id,
-    cell: (row, spelled) => (row.catalogEntry === undefined ? spellModelId(row) : id.cell(row, spelled)),
-    value: (row) => (row.catalogEntry === undefined ? spellModelId(row) : id.value(row)),
   };
+  const [id, ...fields] = catalogs.catalogFields;
+  const [modelId, ...modelFields] = catalogs.modelFields;
+  const others = fields.map(toColumn);
+  if (!isJoined) return [id, ...others];
   const catalog: Column<Row> = {
     name: "catalog",
     heading: "catalog",
     rank: 0,
-    cell: ({ catalogEntry }) => catalogEntry?.catalog ?? "none",
-    value: ({ catalogEntry }) => catalogEntry?.catalog,
+    cell: ({ catalog }) => catalog ?? "none",
+    value: ({ catalog }) => catalog,
   };
-  if (of === "all") return [eitherId, catalog, ...others];
-  // The id is already the first column.
-  const modelColumns = catalogs.modelFields.slice(1).map(({ name, heading, rank, ...field }): Column<Row> => {
+  if (of === "all") return [toColumn(id), catalog, ...others];
+  const modelColumns = modelFields.map(({ name, heading, rank, ...field }): Column<Row> => {
     return { ...field, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
   });
-  return [eitherId, catalog, ...others, ...modelColumns];
+  return [{ ...toColumn(modelId), cell: spellModelId, value: spellModelId }, catalog, ...others, ...modelColumns];
 };
 
 const spellModelId = ({ model }: Row) => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
@@ -56,12 +49,3 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
 /** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */
 export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
-
-/** Returns the prices in `--sort` and `--max-price` that have no column, because the interface does not name them. */
-export const listRequestedPrices = (typed: TypedFilter & TypedOrder): readonly string[] => {
-  const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
-    const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];
-    return (prefix !== undefined || catalogs.tokenPrices.has(name)) && !catalogs.namedPrices.has(name) ? [name] : [];
-  });
-  return [...new Set(names)];
-};

@@ -20,6 +20,8 @@ const diffOptions = {
   ...lists.sourceOptions,
 };
 
+const ownTokens = "the call has its own numbers of tokens";
+
 const costOptions = {
   ...cli.inGroup("job", {
     "prompt-tokens": lists.countOption("input tokens, such as 10k"),
@@ -27,7 +29,10 @@ const costOptions = {
     cached: lists.countOption("input tokens that are read from a cache"),
     images: lists.countOption("input images"),
     requests: lists.countOption("requests, for models with a price per request"),
-    "from-call": cli.text("use the tokens and requests of this traced call", "id"),
+    "from-call": {
+      ...cli.text("use the tokens and requests of this traced call", "id"),
+      conflicts: { "prompt-tokens": ownTokens, "completion-tokens": ownTokens, cached: ownTokens },
+    },
   }),
   ...lists.filterOptions,
   ...cli.inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),

@@ -5,7 +5,7 @@ import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { textOf } from "../../contract/replies.ts";
-import { contradiction, wrongValue } from "../../failures.ts";
+import { wrongValue } from "../../failures.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
@@ -16,29 +16,29 @@ import * as source from "./source.ts";
 /** @throws Failure `models-missing` after the other models were printed */
 export const showCosts = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
-  const { fromCall, limit } = typed;
-  const givenUsage = parseUsageOptions(typed);
+  const { fromCall } = typed;
+  const given = parseUsageOptions(typed);
   const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
-  const usage = { ...recorded, ...givenUsage };
+  const usage = { ...recorded, ...given };
   const { names, listed } = await source.readCatalogs(context, typed);
-  source.checkFilterWords(typed, listed);
-  const matches = catalogs.createMatcher(typed, host.now());
-  const today = catalogs.utcDay(host.now());
-  const countsImagesAndRequests = typed.images !== undefined || typed.requests !== undefined;
+  catalogs.checkFilterWords(typed, listed);
+  const now = host.now();
+  const matches = catalogs.createMatcher(typed, now);
+  const needsUnitPrices = typed.images !== undefined || typed.requests !== undefined;
   const modelNames = typed.model.map((text) => ({ text }));
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, countsImagesAndRequests }), today));
-  const byId = (a: CostRow, b: CostRow) => catalogs.compareCodeUnits(a.id ?? "", b.id ?? "");
+    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices }), now));
+  const byId = (a: CostRow, b: CostRow) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
-  const models = rows.slice(0, limit);
+  const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
     screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
-  const columns = costColumns(names.length > 1, host.now());
+  const columns = costColumns(names.length > 1, now);
   const from = fromCall === undefined ? "options" : "call";
   await printObjects(screen, { usage: { ...usage, from }, models }, { member: "models", columns });
   if (missing.length > 0) throw modelsMissing(missing, names);
@@ -46,20 +46,18 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
 
 type CostRow = ReturnType<typeof toCostRow>;
 
-const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, today: string) => {
+const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, now: number) => {
   const deprecation_date = catalogs.deprecationDay(entry) ?? null;
-  const id = textOf(entry.id) ?? null;
-  const name = textOf(entry.name) ?? null;
-  return { catalog, id, name, deprecation_date, ended: (deprecation_date ?? today) < today, ...cost, items };
+  const [id = null, name = null] = [textOf(entry.id), textOf(entry.name)];
+  const ended = deprecation_date !== null && deprecation_date < catalogs.utcDay(now);
+  return { catalog, id, name, deprecation_date, ended, ...cost, items };
 };
 
-/** Returns only the given counts. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
+/** Returns only the given counts. @throws Failure `invalid-option-value`, `usage-missing` */
 const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
-  const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
-  const given = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
-  if (fromCall !== undefined && Object.values(counts).some((count) => count !== undefined))
-    throw contradiction("--from-call", "numbers of tokens", "the call has its own numbers of tokens");
+  const tokens = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
+  const given = Object.entries({ ...tokens, images, requests }).filter(([, count]) => count !== undefined);
   if (fromCall === undefined && given.every(([, count]) => count === 0)) throw usageMissing();
   const wanted = "at most the value of --prompt-tokens, which includes the cached tokens";
   if (cached !== undefined && cached > (promptTokens ?? 0)) throw wrongValue("--cached", String(cached), wanted);
@@ -79,12 +77,11 @@ const readRecordedUsage = async (context: Context, id: string) => {
 };
 
 const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
-  const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
-  const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
+  const tokens = `${prompt_tokens} prompt tokens (${cached_tokens} cached), ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-export const costColumns = (hasSeveralCatalogs: boolean, now = 0): KeyColumns<CostRow> => ({
+const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostRow> => ({
   id: 0,
   total: {
     heading: "total\n$",

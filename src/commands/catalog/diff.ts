@@ -12,7 +12,7 @@ import { formatFactName } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
 
-type ComparedCatalog = Readonly<{
+type Side = Readonly<{
   catalog: catalogs.CatalogName | null;
   provider: string | null;
   file: string | null;
@@ -21,51 +21,55 @@ type ComparedCatalog = Readonly<{
   models: ReplyList;
 }>;
 
-type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
+type Pair = readonly [from: Side, to: Side];
 
 export const diff = async (context: Context, typed: TypedDiff) => {
   const { screen } = context;
-  const { file: files, catalog, since, until } = typed;
-  if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
-  if (files.length > 2 || (files.length === 1 && catalog === undefined))
-    throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
-  const now = context.host.now();
-  if (since !== undefined && until !== undefined && until(now) < since(now))
-    throw contradiction("--since", "--until", "--until is before --since");
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
-  const modelsOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
-  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(modelsOf(from), modelsOf(to)) }));
+  const compared = pairs.map(([from, to]) => ({
+    from,
+    to,
+    ...catalogs.diffCatalogs(listModels(from), listModels(to)),
+  }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );
   if (changes.length === 0) screen.notice("no differences");
-  const names = pairs.length === 1 && pairs[0] ? nameSides(pairs[0]) : undefined;
-  const sides = compared.map(({ from, to, models }) => ({
-    from: toSideDocument(from),
-    to: toSideDocument(to),
-    models,
-  }));
-  const columns = changeColumns(screen.format === "table" ? names?.map(shortenName) : names, pairs.length > 1);
+  const [first, ...others] = pairs;
+  const columns = changeColumns(first && others.length === 0 ? nameSides(first) : undefined);
+  const sides = compared.map(({ from, to, models }) => ({ from: toDocument(from), to: toDocument(to), models }));
   await printObjects(screen, { compared: sides, changes }, { member: "changes", columns });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 
+const listModels = ({ models }: Side) => models.entries.map(({ value }) => value);
+
+const toDocument = ({ catalog, provider, file, asOf }: Side) => {
+  return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
+};
+
 const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly Pair[]> => {
   const { screen, host } = context;
-  const { catalog, since, until } = typed;
-  const readSide = async (file: string) => {
+  const { file: files, catalog, since, until } = typed;
+  const [older, newer] = files;
+  if (older !== undefined && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
+  if (files.length > 2 || (files.length === 1 && catalog === undefined))
+    throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
+  const now = host.now();
+  if (since !== undefined && until !== undefined && until(now) < since(now))
+    throw contradiction("--since", "--until", "--until is before --since");
+  const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
     noteSkippedNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
-  const [older, newer] = typed.file;
-  if (older !== undefined && newer !== undefined) return [[await readSide(older), await readSide(newer)]];
+  if (older !== undefined && newer !== undefined) return [[await readFile(older), await readFile(newer)]];
   const settings = await effectiveSettings(context);
   const readCurrent = async (name: catalogs.CatalogName) => {
     return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
-  if (older !== undefined && catalog !== undefined) return [[await readSide(older), await readCurrent(catalog)]];
+  if (older !== undefined && catalog !== undefined) return [[await readFile(older), await readCurrent(catalog)]];
   if (since === undefined) {
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
@@ -83,14 +87,10 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   };
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
-    const from = readPast(name, "--since", since(host.now()));
-    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(host.now()))]);
+    const from = readPast(name, "--since", since(now));
+    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(now))]);
   }
   return pairs;
-};
-
-const toSideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
-  return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
 };
 
 /** Returns the names of both catalogs or files, or their times if the names are equal. */
@@ -100,48 +100,47 @@ const nameSides = (sides: Pair) => {
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
-const maxNameLength = 20;
-/** Keeps the end of a long name, because names of files often begin in the same way. */
-const shortenName = (name: string) => (name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`);
-
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 /** @param names the names of the two sides; undefined for several pairs */
-export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
-  const [from = "", to = ""] = names ?? [];
-  const changeText = ({ change }: ChangeRow) => {
-    if (names === undefined) return change;
-    return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
+const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
+  const [older, newer] = names ?? [];
+  const sides = new Map([
+    ["gone", older],
+    ["added", newer],
+  ]);
+  const formatChange = ({ change }: ChangeRow) => (sides.get(change) ? `only in ${sides.get(change)}` : change);
+  const factColumn = (side: "from" | "to", name = "") => {
+    const text = (row: ChangeRow) => formatFact(row.field, row[side]);
+    return { rank: 0, heading: name === "" ? side : `${side}\n${name}`, text };
   };
-  const heading = (name: string, side: string) => (names === undefined ? name : `${name}\n${side}`);
   return {
     id: 0,
-    change: { rank: 0, text: changeText },
-    field: { rank: 0, heading: "field", text: ({ field }) => formatFactName(field ?? "") },
-    from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
-    to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
+    change: { rank: 0, text: formatChange },
+    field: { rank: 0, text: ({ field }) => formatFactName(field ?? "") },
+    from: factColumn("from", older),
+    to: factColumn("to", newer),
     difference: { rank: 2, text: formatDifference },
-    ...(hasCatalogs ? { catalog: 3 } : {}),
+    ...(names === undefined ? { catalog: 3 } : {}),
   };
 };
 
 const formatFact = (field: string | null, value: unknown) => {
-  if (value === null) return "";
-  if (field?.startsWith("pricing.")) return catalogs.formatPrice(field.slice("pricing.".length), value);
-  return Array.isArray(value) ? value.map(catalogs.formatPlain).join(", ") : catalogs.formatPlain(value);
+  if (field?.startsWith("pricing.") && value !== null)
+    return catalogs.formatPrice(field.slice("pricing.".length), value);
+  return toWords(value).join(", ");
 };
+
+const toWords = (value: unknown) => (value === null ? [] : [value].flat().map(catalogs.formatPlain));
 
 const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (Array.isArray(from) || Array.isArray(to)) {
-    const [before = [], after = []] = [from, to].map((value) =>
-      value === null ? [] : [value].flat().map(catalogs.formatPlain),
-    );
+    const [before, after] = [toWords(from), toWords(to)];
     const added = after.filter((one) => !before.includes(one)).map((one) => `+${one}`);
     return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
   if (change === "price") {
-    const before = catalogs.parseAmount(from);
-    const after = catalogs.parseAmount(to);
+    const [before, after] = [catalogs.parseAmount(from), catalogs.parseAmount(to)];
     if (before === undefined || after === undefined || before.digits <= 0n || after.digits < 0n) return "";
     return `${catalogs.formatPercentChange(before, after)}%`;
   }

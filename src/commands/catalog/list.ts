@@ -4,56 +4,39 @@ import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { textOf } from "../../contract/replies.ts";
 import { isObject } from "../../json/walk.ts";
+import { findNearest } from "../../nearest.ts";
 import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 import { readModels } from "../models/run.ts";
-import * as columnsOf from "./columns.ts";
+import { type ListOf, rowColumns } from "./columns.ts";
 import type { TypedShow } from "./command.ts";
 import * as source from "./source.ts";
 
 type Row = catalogs.CatalogRow;
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
-const emptyTexts = {
-  analysis: "the catalog is empty",
-  router: "the catalog is empty",
-  all: "the catalogs are empty",
-  priced: "the service lists no models",
-};
-
 /** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
-export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows) => {
+export const listEntries = async (context: Context, of: ListOf, typed: TypedRows) => {
   const { screen, host } = context;
-  const { pattern, limit, sort } = typed;
-  const prices = columnsOf.listRequestedPrices(typed);
-  const columnsWith = (priceNames: readonly string[]) => columnsOf.rowColumns(of, priceNames, host.now());
-  // Refuses unknown columns before anything is read.
-  parseOrder(sort, columnsWith(prices));
+  const columns = rowColumns(of, host.now());
+  const order = parseOrder(typed.sort, columns);
   const settings = await effectiveSettings(context);
   const selected = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
-  source.checkFilterWords(typed, listed);
-  const allRows =
-    models === undefined ? listed.map((one): Row => ({ catalogEntry: one })) : catalogs.joinById(models, listed);
-  const isStated = (name: string) => listed.some(({ entry }) => catalogs.statedPrices(entry.pricing).has(name));
-  const columns = columnsWith(prices.filter(isStated));
-  const order = parseOrder(sort, columns);
-  const matching = allRows.filter(catalogs.createRowMatcher(typed, host.now()));
-  const rows = sortRows(matching, order).slice(0, limit);
+  catalogs.checkFilterWords(typed, listed);
+  const allRows: readonly Row[] = models === undefined ? listed : catalogs.joinById(models, listed);
+  const matches = catalogs.createMatcher(typed, host.now());
+  // A model without an entry states only its id.
+  const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
+  const rows = sortRows(matching, order).slice(0, typed.limit);
   const [single] = of === "all" || of === "priced" ? [] : read;
-  const counts = { of: allRows.length, matching: matching.length, shown: rows.length };
-  noteSelection(screen, {
-    ...counts,
-    noun: single ? "models" : "entries",
-    emptyText: emptyTexts[of],
-    pattern: catalogs.hasFilters(typed) ? undefined : pattern,
-  });
-  const shownPositions = rows.flatMap(({ catalogEntry: one }) => one?.position ?? []);
+  noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
+  const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
   const ranked = rankColumns(columns, order, catalogs.filteredColumns(typed));
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
@@ -66,13 +49,13 @@ export const showModel = async (context: Context, typed: TypedShow) => {
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
     const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
-    throw modelNotListed(typed.id, names, catalogs.findNearestId(typed.id, ids));
+    const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+    const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
+    throw modelNotListed(typed.id, names, near);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
-    const columns = columnsOf.rowColumns("all", [...new Set(found.flatMap(listExtraPrices))], host.now());
-    const rows = found.map((one) => ({ catalogEntry: one }));
-    const wire = { bytes: catalogs.rowsDocument(rows, names), member: "data" };
-    return await printList(screen, { columns, rows, wire });
+    const wire = { bytes: catalogs.rowsDocument(found, names), member: "data" };
+    return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;
@@ -83,39 +66,29 @@ export const showModel = async (context: Context, typed: TypedShow) => {
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
 
-const listExtraPrices = ({ entry }: catalogs.CatalogEntry) =>
-  [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
-
-const toSections = (catalogEntry: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
-  const { entry, raw } = catalogEntry;
-  const spelled = readSpelledObject(raw);
-  const extraPrices = listExtraPrices(catalogEntry);
-  const isNested = (name: string) => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
-  const plainPrices = extraPrices.filter((name) => !isNested(name));
-  const columns = columnsOf.rowColumns(catalogEntry.catalog, plainPrices, now);
+const toSections = (row: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+  const { pricing, datacenters } = row.entry;
+  const spelled = readSpelledObject(row.raw);
+  const columns = rowColumns(row.catalog, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
-    const tag = tagOf?.({ catalogEntry });
-    const text = cell({ catalogEntry }, () => spelled.text(name));
-    const label = heading.replace("\n", " ");
-    return tag === undefined ? { label, text } : { label, text: `${text} ${tag.text}`, tone: tag.tone };
+    const tag = tagOf?.(row);
+    const text = cell(row, () => spelled.text(name));
+    return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
-  const shown = new Set(columns.map(({ name }) => name));
-  const otherKeys = spelled.keys.filter((key) => {
-    if (key === "pricing") return entry.pricing !== null && !isObject(entry.pricing);
-    return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
-  });
-  const nestedPrices = extraPrices.filter(isNested).map((name) => `pricing.${name}`);
-  const otherLines = [...nestedPrices, ...otherKeys].map((key) => ({ label: key, text: spelled.json(key) }));
-  if (otherLines.length === 0) return [{ title, lines }];
+  // The cell of the countries does not show everything about the data centers.
+  const plain = catalogs.listCountries(datacenters)?.map((country_code) => ({ country_code }));
+  const isShown = new Map([
+    ...columns.map(({ name }) => [name, true] as const),
+    ["pricing", pricing === null || isObject(pricing)],
+    ["datacenters", datacenters === null || JSON.stringify(datacenters) === JSON.stringify(plain)],
+  ]);
+  const prices = [...catalogs.statedPrices(pricing).keys()].map((name) => `pricing.${name}`);
+  const others = [...prices, ...spelled.keys]
+    .filter((key) => !isShown.get(key))
+    .map((key) => ({ label: key, text: spelled.json(key) }));
+  if (others.length === 0) return [{ title, lines }];
   return [
     { title, lines },
-    { title: "other", level: 2, lines: otherLines },
+    { title: "other", level: 2, lines: others },
   ];
 };
-
-/** True if the column of countries does not show everything about the data centers. */
-const hasMoreThanCountry = (datacenters: unknown) =>
-  datacenters !== null &&
-  !catalogs
-    .listDatacenters(datacenters)
-    ?.every((one) => Object.keys(one).join() === "country_code" && textOf(one.country_code) !== undefined);

@@ -27,24 +27,24 @@ export const lock = async (context: Context, typed: TypedLock) => {
 };
 
 const selectLockedModels = async (context: Context, typed: TypedLock) => {
-  const oldModels = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
+  const old = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
-  // Locked models of catalogs that are not read stay as they are.
-  const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
-  const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  // Without names, `selectNamed` would select all candidates.
-  const candidates = namesToRefresh?.length === 0 ? [] : listed;
-  const { selected, missing } = source.selectNamed(candidates, namesToRefresh ?? typed.model.map((text) => ({ text })));
+  const locked = old?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
+  // Without names, `selectNamed` would select all entries.
+  const candidates = locked?.length === 0 ? [] : listed;
+  const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
+  // Of several entries with an id, the first one counts.
   const keys = new Set<string>();
-  for (const { catalog, entry } of selected) {
-    const model = catalogs.toLockedModel(catalog, entry);
-    const key = JSON.stringify([catalog, model?.id]);
-    if (model !== undefined && !keys.has(key)) locked.push(model);
+  const models = selected.flatMap((one) => {
+    const key = `${one.catalog} ${one.entry.id}`;
+    if (keys.has(key)) return [];
     keys.add(key);
-  }
-  return locked;
+    return catalogs.toLockedModel(one) ?? [];
+  });
+  // Locked models of catalogs that are not read stay as they are.
+  return [...(old ?? []).filter((model) => !isRead(model)), ...models];
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
@@ -59,10 +59,9 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   const locked = catalogs.readLock(file);
   if (locked === undefined) throw lockMissing(file);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { read } = await source.readCatalogs(context, typed, { names });
-  const served = new Map(read.map(({ catalog, models }) => [catalog, models.entries.map(({ value }) => value)]));
+  const { listed } = await source.readCatalogs(context, typed, { names });
   const differences = catalogs
-    .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
+    .verifyLock(locked, listed, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one): catalogs.LockDifference => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = differences.map(({ problem }) => problem);
@@ -88,7 +87,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   throw lockDiffers({ file, rules, isAcceptable, replacements }, details);
 };
 
-export const differenceColumns: KeyColumns<catalogs.LockDifference> = {
+const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
   field: { heading: "field", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },

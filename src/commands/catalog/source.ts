@@ -5,9 +5,7 @@ import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import { textOf } from "../../contract/replies.ts";
-import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
@@ -83,15 +81,6 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 
 /** Formats a time like `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-
-/** Refuses a word of a filter that is neither usual nor in a listed model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]) => {
-  const models = listed.map(({ entry }) => entry);
-  const unknown = catalogs.findUnknownWord(filter, models);
-  if (unknown === undefined) return;
-  const { option, word, usual, near, occurring } = unknown;
-  throw wrongValue(option, word, `one of ${formatList(occurring.length === 0 ? usual : occurring)}`, near);
-};
 
 type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
 

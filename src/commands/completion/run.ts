@@ -84,7 +84,7 @@ const findCandidates = async (
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
-    const parsed = { command, given, operands: typedOperands };
+    const parsed = { command, given };
     const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };

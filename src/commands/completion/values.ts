@@ -1,10 +1,10 @@
 /** Finds candidates for the values of options and arguments, without network and credentials. */
 import { callFields } from "../../calls/index.ts";
-import { listSavedModelIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
+import { lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
-import { findDataFolder, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
+import { readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
@@ -12,7 +12,7 @@ export type Candidates = readonly Candidate[] | "files" | "folders";
 
 type ValueRequest = Readonly<{
   context: Context;
-  parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
+  parsed: Pick<ParsedArgv, "command" | "given">;
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
   name: string;
   kind: Kind<unknown>;
@@ -33,11 +33,9 @@ export const suggestValues = async (request: ValueRequest): Promise<Candidates> 
 type Values = readonly (string | Candidate)[];
 type Source = Values | ((request: ValueRequest) => Values | Promise<Values>);
 
-const savedOrUsual =
-  (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
-  ({ context: { host } }) => [
-    ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
-  ];
+const savedOr =
+  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
+  ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 /** Suggests the names that a typed comma-separated list lacks. Each suggestion starts with the list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
@@ -51,32 +49,21 @@ const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "pro
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,
-  "--split": savedOrUsual("split", ["train", "val", "test"]),
-  "--batch": savedOrUsual("batch"),
-  "--project": savedOrUsual("project"),
-  "--sort": async (request) => {
+  "--split": savedOr("split", "train", "val", "test"),
+  "--batch": savedOr("batch"),
+  "--project": savedOr("project"),
+  "--sort": (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    const names = await listColumnNames(request);
-    const signed = names.map((name) => sign + name);
+    const signed = listColumnNames(request).map((name) => sign + name);
     return suggestNext(signed, request);
   },
-  "--fields": async (request) => suggestNext(await listColumnNames(request), request),
+  "--fields": (request) => suggestNext(listColumnNames(request), request),
   "--allow": async ({ parsed: { command } }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
   "--report": reportFormats,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-  "catalog show <id>": ({ context }) => {
-    const folder = findDataFolder(context.host);
-    return folder === undefined ? [] : listSavedModelIds(folder);
-  },
-  "schema <command>": async ({ parsed: { operands } }) => {
-    const { outputs } = await import("../schema/outputs.ts");
-    const prefix = [...operands, ""].join(" ");
-    const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(prefix));
-    return [...new Set(names.map((name) => name.slice(prefix.length).split(" ")[0] ?? ""))];
-  },
   "config get <name>": settingSuggestions,
   "config set <name>": settingSuggestions,
   "config unset <name>": settingSuggestions,
@@ -85,17 +72,12 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const listColumnNames = async ({ name: option, parsed }: ValueRequest) => {
-  const { given } = parsed;
-  const { words } = parsed.command;
-  if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
-  if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
-  if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
-  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).differenceColumns);
-  if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
+const listColumnNames = ({ parsed: { command, given } }: ValueRequest) => {
+  const { words } = command;
+  const isPriced = given.has("with-prices");
+  if (words === "models" && !isPriced) return modelFields.map(({ name }) => name);
+  if (words.startsWith("call ")) return callFields;
+  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";
-  const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
-  // `--sort` takes names of columns, never JSON keys.
-  const asJson = given.has("json") && option === "--fields";
-  return columns.map(({ name, path = name }) => (asJson ? path : name));
+  return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
 };

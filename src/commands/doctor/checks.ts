@@ -4,11 +4,10 @@ import { withoutNotices } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
+import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
-import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
 export type Finding = Readonly<{
@@ -34,45 +33,41 @@ type CheckContext = Readonly<{
 type PendingFindings = Promise<readonly Finding[]>;
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
-const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });
+const skipped: typeof ok = (...finding) => ({ ...ok(...finding), status: "skipped" });
 const warning = (check: string, message: string, fix?: string, facts?: Facts): Finding => {
   return { check, status: "warning", message, fix, facts };
 };
-const error = (check: string, code: FailureCode, message: string, fix: string | undefined, facts?: Facts): Finding => {
+const error = (check: string, code: FailureCode, message: string, fix: string, facts?: Facts): Finding => {
   return { check, status: "error", message, fix, code, facts };
 };
 
 const settingsUnreadable = "the settings have an error";
 
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
-  const failure = toFailure(thrown);
-  if (failure === thrown || failure.kind !== "defect") {
-    const { message, code, details } = failure;
-    const defaultFix =
-      code === "usage" ? "change the value, or omit it" : "remove the cause, and run `rollcall doctor` again";
-    return error(check, code, message, details.hint ?? defaultFix, facts);
-  }
-  const code = getErrorCode(thrown);
-  if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
+  const loadError = getErrorCode(thrown);
+  if (loadError === "MODULE_NOT_FOUND" || loadError === "ERR_MODULE_NOT_FOUND" || loadError === "ERR_DLOPEN_FAILED") {
     const fix = "reinstall rollcall on this machine, as the README describes";
-    return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
+    return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
   }
-  return error(check, "internal", failure.message, "report this message and the command line", facts);
+  const { message, code, details } = toFailure(thrown);
+  const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
+  return error(check, code, message, fix, facts);
 };
 
 export const checkSettings = async ({ context }: CheckContext): PendingFindings => {
   const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
-  const facts = set.map(({ name, value, source, from }) => {
+  const settings = set.map(({ name, value, source, from }) => {
     // A command line may contain secrets, so only the program is shown.
     const shownValue = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
     return [name, { value: shownValue, source, from }];
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
-  const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
+  const facts = { profile, settings: Object.fromEntries(settings) };
+  const found = [ok("settings", `profile ${profile}: ${names}`, facts)];
   // A default is invalid only if the setting that it derives from is invalid.
   for (const { problem, from } of set)
-    if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
+    if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice ?? ""));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
   for (const name of unknown) found.push(warning("settings", `unknown setting ${name} in the profile ${profile}`, fix));
   for (const kind of ["settings", "credentials"] as const) {
@@ -113,7 +108,7 @@ const checkCredential = async (
     }
     const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
-    const { state: answer, failure } = await testCredential(context, settings, [use], { retries: false });
+    const { state: answer, failure } = await testCredential(context, settings, [use], false);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
     if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
@@ -135,13 +130,9 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Pending
   if (settings.local) return [skipped("addresses", "the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    try {
-      const address = settings.address(kind);
-      if (!addresses.has(address)) addresses.set(address, kind);
-    } catch (thrown) {
-      // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
-      if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
-    }
+    // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
+    const address = ignoreErrors(() => settings.address(kind));
+    if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
   if (addresses.size === 0) {
     const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
@@ -152,7 +143,7 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Pending
 };
 
 const checkUrl = async (
-  { context: { host }, silenceMs, maxWaitMs }: CheckContext,
+  { context: { host }, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
   [address, kind]: readonly [string, EndpointHost],
   credentials: PendingFindings,
 ): Promise<Finding> => {
@@ -160,24 +151,19 @@ const checkUrl = async (
   const setting = config.urlSettingName(kind);
   try {
     const { probeUrl } = await loadDownloads();
-    const limits = { timeoutMs: silenceMs, maxWaitMs };
-    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, ...limits });
+    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, timeoutMs, maxWaitMs });
     const facts = { address, status, proxy };
     const { origin } = new URL(address);
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
       const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
-      const message = `${address} answers with a web page, not with JSON`;
-      return error(check, "refused", message, fix, facts);
+      return error(check, "refused", `${address} answers with a web page, not with JSON`, fix, facts);
     }
     const through = proxy === null ? "" : ` through the proxy ${proxy}`;
     // A proxy answers 407 without asking the service.
-    const message =
-      status < 500 && status !== 407
-        ? `${address} is reachable${through} (status ${status})`
-        : `${address} answers${through} with status ${status}`;
-    if (status < 500) return ok(check, message, facts);
-    return warning(check, message, "rerun later, or ask the operator of the service", facts);
+    if (status < 500 && status !== 407) return ok(check, `${address} is reachable${through} (status ${status})`, facts);
+    const fix = "rerun later, or ask the operator of the service";
+    return warning(check, `${address} answers${through} with status ${status}`, fix, facts);
   } catch (thrown) {
     return toFinding(check, thrown, { address });
   }
@@ -191,18 +177,19 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
     return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
   }
   const { path } = location;
-  const isDatabase = isDatabaseUrl(path);
-  const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
-  const ledger = isDatabase ? await openExistingLedger(location, options) : undefined;
-  const examined = isDatabase ? undefined : await examineLedger(path);
-  const found = examined ?? (await ledger?.countRequests().finally(ledger.close));
-  if (found === undefined) {
-    if (isDatabase || config.canCreate(path))
-      return [ok("ledger", `none yet; the first \`rollcall log\` creates ${path}`, { path })];
-    const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
-    return [error("ledger", "storage", `none yet, and rollcall cannot create ${path}`, fix, { path })];
+  const none = ok("ledger", `none yet; the first \`rollcall log\` creates ${path}`, { path });
+  if (isDatabaseUrl(path)) {
+    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
+    const ledger = await openExistingLedger(location, options);
+    const counts = await ledger?.countRequests().finally(ledger.close);
+    return [counts === undefined ? none : toLedgerFinding(`${path} answers`, counts, { path })];
   }
-  if (examined === undefined) return [toLedgerFinding(`${path} answers`, found, { path })];
+  const examined = await examineLedger(path);
+  if (examined === undefined) {
+    const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
+    const message = `none yet, and rollcall cannot create ${path}`;
+    return [config.canCreate(path) ? none : error("ledger", "storage", message, fix, { path })];
+  }
   const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
   const modes = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
@@ -211,26 +198,21 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   if (damages !== undefined && damages.length > 0) return [toDamageFinding("ledger", damages, facts), ...modes];
   if (bytes === 0) return [ok("ledger", `${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
-  return [toLedgerFinding(`${path} ${state}`, found, facts), ...modes];
+  return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
 };
 
-/** In these states, doctor counts requests instead of groups, because another request may have logged the groups. */
-const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
-
 const toLedgerFinding = (
-  state: string,
+  location: string,
   { counts, writers }: { counts: EntryCounts; writers: number },
   ledgerFacts: Facts,
-): Finding => {
-  const parts = ledgerStates.flatMap((one) => {
-    const count = counts.get(one);
+) => {
+  const parts = ledgerStates.flatMap((state) => {
+    const count = counts.get(state);
     if (count === undefined) return [];
-    const { requests, groups } = count;
-    const number = statesCountedByRequest.has(one) ? pluralize(requests, "request") : pluralize(groups, "group");
-    return [`${number} ${one === "unknown" ? "of unknown outcome" : formatState(one)}`];
+    return `${pluralize(count.requests, "request")} ${state === "unknown" ? "of unknown outcome" : formatState(state)}`;
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${state} and records ${parts.join(", ") || "no requests"}${use}`;
+  const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
@@ -239,10 +221,8 @@ const toLedgerFinding = (
 };
 
 const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
-  const { path } = facts;
-  const command = formatCommandLine(["mv", path, `${path}.damaged`]);
-  const fix = `restore a backup, or move the file away (\`${command}\`) to start with an empty ${check}`;
-  return error(check, "storage", `${path} is damaged: ${damages.join("; ")}`, fix, facts);
+  const fix = `restore a backup, or move the file away to start with an empty ${check}`;
+  return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
 export const checkStore = async ({ context, settings }: CheckContext): PendingFindings => {

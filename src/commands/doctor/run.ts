@@ -5,7 +5,7 @@ import { defect, Failure } from "../../failure.ts";
 import { ignoreErrors } from "../../files.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { readSettings, type SettingFlags } from "../../settings/index.ts";
+import { readSettings } from "../../settings/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
@@ -25,13 +25,10 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
 
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
-  // `checkSettings` reports unreadable settings, and an invalid `max_wait`.
-  const read = (flags: SettingFlags) => readSettings({ ...withoutNotices(context), flags }).catch(() => undefined);
-  const given = await read(context.flags);
-  const isLimited = ignoreErrors(() => given?.require("max_wait")) !== undefined;
-  const settings = isLimited ? given : await read({ ...context.flags, max_wait: `${defaultTimeoutMs}ms` });
+  // `checkSettings` reports unreadable and invalid settings.
+  const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
-  const maxWaitMs = settings?.require("max_wait") ?? silenceMs;
+  const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
   const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checks.checkCredentials(checkContext);
   const running = {
@@ -43,11 +40,11 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   };
   const results = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
     // A check must end even if a database or a credential_command does not answer. Requests time out a second earlier.
-    const timeOut = async (): Promise<readonly checks.Finding[]> => {
+    const timeOut = async () => {
       await host.sleep(silenceMs + 1000, host.signal);
-      const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;
-      const fix = "increase --timeout, or skip requests with --offline";
-      return [{ check, status: "error", message, fix, code: "unavailable" }];
+      throw new Failure("unavailable", "doctor-timeout", `no answer within ${Math.round(silenceMs / 100) / 10} s`, {
+        hint: "increase --timeout, or skip requests with --offline",
+      });
     };
     try {
       return await Promise.race([findings, timeOut()]);
@@ -66,17 +63,12 @@ const printFindings = async ({ screen }: Context, findings: readonly checks.Find
   await printObjects(screen, { status: worst ?? "ok", findings }, { member: "findings", columns });
 };
 
-const marks = {
-  ok: ["ok     ", undefined],
-  warning: ["WARNING", "warning"],
-  error: ["ERROR  ", "bad"],
-  skipped: ["skipped", "faint"],
-} as const;
+const tones = { ok: undefined, warning: "warning", error: "bad", skipped: "faint" } as const;
 
 const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
-  const [mark, tone] = marks[status];
+  const mark = status === "ok" || status === "skipped" ? status : status.toUpperCase();
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
-  return { label: `${mark} ${check}`, text, tone, kind: "sentence" };
+  return { label: `${mark.padEnd(7)} ${check}`, text, tone: tones[status], kind: "sentence" };
 };
 
 const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;

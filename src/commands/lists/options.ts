@@ -9,9 +9,8 @@ const dayMs = 86_400_000;
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
 const parseDurationMs = (value: string) => {
-  const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
-  const factor = unitMs.get(unit);
-  return factor === undefined ? undefined : Number(digits) * factor;
+  const [, digits, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (unitMs.get(unit) ?? 0);
 };
 
 /** A duration such as `7d`, in milliseconds. */
@@ -22,13 +21,10 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** A date, and optionally a time and its offset: ISO 8601, also with the blanks of `git log --date=iso`. */
-const isoTime = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(?:Z|([+-]\d{2}):?(\d{2}))?)?$/i;
-
-/** Parses a time without an offset as UTC, on every machine. */
-const parseIsoTime = (word: string): number => {
-  const [, day, time = "00:00", hours = "+00", minutes = "00"] = isoTime.exec(word) ?? [];
-  return Date.parse(`${day}T${time}${hours}:${minutes}`);
+/** Parses an ISO 8601 date or time. A time without an offset is UTC, on every machine. */
+const parseIsoTime = (word: string) => {
+  const [, time = "", offset = "Z"] = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)?$/.exec(word) ?? [];
+  return Date.parse(/^\d{4}-\d\d-\d\d$/.test(word) ? word : time + offset);
 };
 
 /** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. */
@@ -49,32 +45,23 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
   return ms === undefined ? parseTime(word, option, "a time from now such as 30d") : (now) => now + ms;
 };
 
-const countFactors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
-
 export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
-    const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
-    const factor = digits === "" ? undefined : countFactors.get(unit.toLowerCase());
-    if (factor === undefined) throw wrongValue(option, word, "a number such as 131072, 128k or 1M");
-    return Number(digits) * factor;
+    const [, digits, unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
+    if (digits === undefined) throw wrongValue(option, word, "a number such as 131072, 128k or 1M");
+    return Number(digits) * 1000 ** ["", "k", "m"].indexOf(unit.toLowerCase());
   });
 
-const parsedList = <Item>(
-  about: string,
-  placeholder: string,
-  parseItem: (item: string, option: string, all: readonly string[]) => Item,
-): cli.Kind<readonly Item[] | undefined> => {
+const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {
   const kind = cli.list(about, placeholder);
-  const parse = (typed: readonly string[], option: string) => {
-    const all = kind.parse(typed, option);
-    return all.length === 0 ? undefined : all.map((item) => parseItem(item, option, all));
-  };
+  const parse = (typed: readonly string[], option: string) =>
+    typed.length === 0 ? undefined : kind.parse(typed, option).map((item) => parseItem(item, option));
   return { ...kind, parse };
 };
 
 const wordsOption = (about: string, placeholder = "name") =>
-  parsedList(about, placeholder, (word, option, all) => {
-    if (word === "") throw wrongValue(option, all.join(","), "words separated by commas");
+  parsedList(about, placeholder, (word, option) => {
+    if (word === "") throw wrongValue(option, word, "words separated by commas");
     return word;
   });
 

@@ -46,41 +46,35 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     })
     .map(({ row }) => row);
 
-/** In both directions, numbers come first, then texts, then absent values, which are empty texts. */
-type SortKey = { readonly value: number; readonly exact: Decimal | undefined } | string;
+/** `exact` is undefined beyond the limits of decimals. An absent value is an empty text. */
+type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;
 
 const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
-  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
-  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+  const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
+  const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
+  const number = typeof value === "number" || exact !== undefined ? Number(value) : Number.NaN;
   // Columns with decimals are prices. A negative number is not a price, so it is sorted as text.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0))
-    return { value: number, exact: parseDecimal(String(value).trim()) };
-  return formatPlainValue(value).toLowerCase();
+  const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
+  return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();
 };
 
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
+/** In both directions, numbers come first, then texts, then absent values. */
 const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
-  if (typeof a !== "string" && typeof b !== "string") {
-    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-    // Prices can have more digits than a double.
-    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
-  }
+  // Prices can have more digits than a double.
+  if (typeof a !== "string" && typeof b !== "string")
+    return direction * (a.exact && b.exact ? compareDecimals(a.exact, b.exact) : a.number - b.number);
   const rank = (key: SortKey) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
-type Selection = Readonly<Record<"of" | "matching" | "shown", number> & Record<"noun" | "emptyText", string>> & {
-  /** Undefined if no pattern is given, or if other filters apply, too. */
-  readonly pattern: string | undefined;
-};
-
-export const noteSelection = ({ notice }: Screen, selection: Selection) => {
-  const { of, matching, shown, noun, emptyText, pattern } = selection;
-  if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
-  if (of === 0) notice(emptyText);
-  else if (matching === 0 && pattern === undefined) notice(`0 of ${of} ${noun} match the filters`);
-  else if (matching === 0) notice(`no model matches ${JSON.stringify(pattern)}`);
+export const noteSelection = (
+  { notice }: Screen,
+  { of, matching, shown }: Readonly<Record<"of" | "matching" | "shown", readonly unknown[]>>,
+  noun: string,
+) => {
+  if (shown.length < matching.length) notice(`listed the first ${shown.length} of ${matching.length} ${noun}`);
+  if (matching.length === 0)
+    notice(of.length === 0 ? `the list of ${noun} is empty` : `0 of ${of.length} ${noun} match`);
 };
 
 export const noteSkippedNulls = ({ notice }: Screen, { nullCount }: { nullCount: number }, list: string) => {

@@ -21,8 +21,7 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
     .filter(({ value }) => matches({ id: textOf(value.id) ?? "", name: "" }))
     .map((model) => ({ model }));
   const rows = sortRows(matching, order).slice(0, limit);
-  const counts = { of: entries.length, matching: matching.length, shown: rows.length };
-  noteSelection(screen, { ...counts, noun: "models", emptyText: "the service lists no models", pattern });
+  noteSelection(screen, { of: entries, matching, shown: rows }, "models");
   const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };

@@ -39,7 +39,7 @@ describe("rollcall catalog all", () => {
     expect(await runWith(empty, ["catalog", "all"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "note: the catalogs are empty\n",
+      stderr: "note: the list of entries is empty\n",
     });
     expect(await runWith({ analysis, router }, ["catalog", "all", "--free", "--json"])).toEqual({
       code: 0,

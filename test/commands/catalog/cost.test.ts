@@ -52,7 +52,7 @@ describe("rollcall catalog cost", () => {
       "delta/odd\t",
     ]);
     expect(ran.stderr).toContain(
-      "note: usage of the call: 1873 prompt tokens (1664 of them cached), 21 completion tokens, 1 request\n",
+      "note: usage of the call: 1873 prompt tokens (1664 cached), 21 completion tokens, 1 request\n",
     );
   });
 });

@@ -91,7 +91,6 @@ describe("rollcall catalog diff", () => {
   });
 
   it.each([
-    ["an array", (data: object[]) => JSON.stringify(data)],
     [
       "JSON lines with a byte order mark",
       (data: object[]) => `\ufeff${data.map((one) => JSON.stringify(one)).join("\n")}\n`,

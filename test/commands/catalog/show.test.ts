@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runHere } from "../../support/here.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { catalogOf, runWith, samples } from "./catalogs.ts";
 
@@ -36,7 +35,6 @@ describe("rollcall catalog show", () => {
     ["MOONSHOTAI/kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
-    ["hermes-4-405", "NousResearch/Hermes-4-405B"],
   ])("suggests an id for the unknown model %s", async (id, near) => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
@@ -62,13 +60,5 @@ describe("rollcall catalog show", () => {
     const { code, stdout } = await runRollcall(["catalog", "show", "moonshotai/Kimi-K2.5", "--local"]);
     expect(code).toBe(0);
     expect(stdout).toContain("moonshotai/Kimi-K2.5");
-  });
-
-  it("completes the ids of cached catalogs", async () => {
-    const env = newHome();
-    const ids = async () => (await runHere(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
-    expect(await ids()).toBe("words\n");
-    await runWith({ router: catalogOf({ id: "b" }, { id: "a" }, {}, { id: 1 }) }, ["catalog", "router", "-q"], env);
-    expect(await ids()).toBe("words\na\t\nb\t\n");
   });
 });

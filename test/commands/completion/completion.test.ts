@@ -202,13 +202,11 @@ describe("rollcall __complete", () => {
     expect(await asked(before, current)).toEqual(["files"]);
   });
 
-  it("prints JSON keys for --fields with --json, and columns for --sort", async () => {
-    const fields = await asked(["models", "--with-prices", "--json", "--fields"], "entry.id,");
-    expect(fields).toContain("entry.id,model.owned_by");
-    expect(fields).toContain("entry.id,entry.pricing.prompt");
-    expect(fields).not.toContain("entry.id,pricing.prompt");
+  it("prints columns for --fields and --sort, also with --json", async () => {
+    const fields = await asked(["models", "--with-prices", "--json", "--fields"], "id,");
+    expect(fields).toContain("id,model.owned_by");
+    expect(fields).toContain("id,pricing.prompt");
     expect(await asked(["catalog", "all", "--json", "--sort"], "")).toContain("pricing.prompt");
-    expect(await asked(["catalog", "all", "--fields"], "")).toContain("pricing.prompt");
   });
 
   it("omits options that the line already has", async () => {
@@ -217,12 +215,6 @@ describe("rollcall __complete", () => {
     expect(offered).not.toContain("--json");
     expect(offered).not.toContain("--output");
     expect(await asked(["models", "-h"], "--")).not.toContain("--help");
-  });
-
-  it("prints the value of the environment before the usual values", async () => {
-    const env = { ROLLCALL_SPLIT: "dev", ROLLCALL_PROJECT: "a/b" };
-    expect(await asked(["log", "--split"], "", env)).toEqual(["words", "dev", "train", "val", "test"]);
-    expect(await asked(["models", "--project"], "", env)).toEqual(["words", "a/b"]);
   });
 
   it.each([

@@ -201,7 +201,7 @@ describe("rollcall doctor about its files", () => {
     left.close();
     expect(await ledger()).toMatchObject({
       status: "warning",
-      message: expect.stringMatching(/ records 1 group trying$/),
+      message: expect.stringMatching(/ records 1 request trying$/),
       fix: expect.stringContaining("`rollcall ledger resolve`"),
     });
   });
