@@ -14,19 +14,17 @@ const corruptFile = (program: string, name: string) =>
   errorOfInput<{ wrong: keyof typeof compressionFaults }>({
     message: ({ wrong }) => compressionFaults[wrong],
     advice: `compress or copy the file again, and test it with \`${program} -t\``,
-    why: "A truncated or corrupt file has lost some of its groups.",
     example: problemExample({ wrong: "cut" }, name),
   });
 
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
 
-const nonFiniteRule = (example: string, advice: string, why: string) =>
+const nonFiniteRule = (example: string, advice: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
       `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
-    why,
     example: trajectory(example),
   });
 
@@ -85,7 +83,6 @@ export const fileRules = {
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     advice: ({ matches }) =>
       matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
-    why: "A shell does not expand a pattern that matches no file or that is in quotes.",
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
@@ -94,13 +91,11 @@ export const fileRules = {
       code === "outside-folder"
         ? "pass the path of the file that the link leads to"
         : "make the file readable, or pipe it into standard input",
-    why: "The operating system refuses access to the file, or the file is a link that leads out of the named folder.",
     example: problemExample({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
     message: "expected a file, found a folder",
     advice: "name one file of the folder",
-    why: "`--follow` reads one file.",
     example: problemExample(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
@@ -113,7 +108,6 @@ export const fileRules = {
       files.length === 0
         ? "name a file, or another folder (.gz and .zst files also work)"
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, files[0] ?? ""])}\``,
-    why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
@@ -126,7 +120,6 @@ export const fileRules = {
       `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
-    why: "A filter matched none of the groups.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
@@ -139,14 +132,12 @@ export const fileRules = {
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
     advice: "write the file as UTF-8, or convert it with iconv",
-    why: "JSON is UTF-8. Services refuse other bytes.",
     example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
   "not-json": errorOfInput<{ kind: string; instead: string; unreadable?: string }>({
     message: ({ kind, unreadable }) =>
       unreadable === undefined ? `expected JSON lines, found ${kind}` : `cannot read ${kind}: ${unreadable}`,
     advice: ({ instead }) => instead,
-    why: "The first bytes show another type of file, such as Parquet, zip, tar, CSV, a pickle or a Git LFS pointer.",
     example: problemExample(
       { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
       "step.jsonl",
@@ -169,31 +160,20 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall read and sent nothing from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
     message: `the line is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
-    why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput({
     message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
-    why: "rollcall reads a document into one string, unless it is a JSON array. A string in Node holds at most 512 MiB.",
     example: problemExample(undefined, "step.json"),
   }),
-  "json-nan": nonFiniteRule(
-    "NaN",
-    "leave the key out, or write null",
-    "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
-  ),
-  "json-infinity": nonFiniteRule(
-    "-Infinity",
-    "write a finite number, or leave the key out",
-    "Python's json.dumps writes Infinity by default. JSON has no infinity.",
-  ),
+  "json-nan": nonFiniteRule("NaN", "leave the key out, or write null"),
+  "json-infinity": nonFiniteRule("-Infinity", "write a finite number, or leave the key out"),
   "json-python": error<{ word: string }>({
     message: ({ word }) => `${word} is Python, not JSON`,
     redactedMessage: "found Python, not JSON",
@@ -203,7 +183,6 @@ export const fileRules = {
   "json-single-quotes": error({
     message: "expected a string in double quotes, found single quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
-    why: "A program printed a Python dictionary instead of writing JSON.",
     example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({
@@ -219,7 +198,6 @@ export const fileRules = {
         : last
           ? "wait until no program writes to the file, or delete the line"
           : "write the whole line",
-    why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
   "json-trailing-data": error<{ lacksBrace: boolean; extra: string | undefined }>({
