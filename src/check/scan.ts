@@ -159,8 +159,8 @@ const blankOutByteOrderMarks = (original: Buffer): Buffer => {
 type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
 const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
-  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
+  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
   if (fault === "more") {
     const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
@@ -170,7 +170,7 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at), before: textBefore.at(-1) });
+  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at) });
 };
 
 const maxWordLength = 40;

@@ -32,25 +32,13 @@ interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
   readonly word: string;
   readonly character: string;
-  /** The last character before the fault that is not white space. */
-  readonly before: string | undefined;
 }
 
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
-  word: [
-    ({ word, before }) => (before === "{" ? `the key \`${word}\` has no quotes` : `the word \`${word}\` is not JSON`),
-    "write true, false, null, or a string in double quotes",
-  ],
-  comma: [
-    ({ character, before }) => {
-      if (character !== "," && before === ",") return `missing value between a comma and \`${character}\``;
-      if (character !== "," && before === undefined) return `\`${character}\` without an opening bracket`;
-      return `missing ${character === "}" && before === "[" ? "`]`" : "value"} before \`${character}\``;
-    },
-    "remove the extra comma",
-  ],
+  word: [({ word }) => `the word \`${word}\` is not JSON`, "write keys and strings in double quotes"],
+  comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the comma"],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",
@@ -212,14 +200,7 @@ export const fileRules = {
   "json-syntax": error<SyntaxProblem>({
     message: (problem) => syntaxFaults[problem.fault][0](problem),
     redactedMessage: "invalid JSON",
-    advice: ({ fault, character, before }) => {
-      if (fault === "word" && before === "{") return "write keys in double quotes";
-      if (fault === "word" && before === undefined)
-        return "remove this text. Each line must be a group or a trajectory in JSON";
-      if (fault === "comma" && before === ":") return "write the value after the colon, or remove the key";
-      if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
-      return before === "[" ? "close the array with `]`" : `remove the \`${character}\`, or write the opening bracket`;
-    },
+    advice: ({ fault }) => syntaxFaults[fault][1],
     example: '{"messages_and_choices":[,],"reward":1}',
   }),
 };
