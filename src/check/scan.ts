@@ -4,7 +4,7 @@ import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts
 import * as input from "../input/index.ts";
 import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
-import { bomLength, hasLeadingKey, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
+import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
 import { PositionCounter } from "./rules/positions.ts";
@@ -86,8 +86,7 @@ export class Scan {
     } else if (!isBroken) {
       const syntaxFault = fault();
       faultAt = syntaxFault.at - start;
-      // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reporterAt(block, hasLeadingKey(bytes, faultAt) ? start : syntaxFault.at);
+      const report = this.#reporterAt(block, syntaxFault.at);
       if (syntaxFault.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
       else reportFault(bytes, { fault: syntaxFault.fault, at: faultAt }, report);
     }
@@ -162,10 +161,8 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
-  if (fault === "more") {
-    const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
-    report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at), extra });
-  } else if (fault === "single-quote") report("json-single-quotes", undefined);
+  if (fault === "more") report("json-trailing-data", undefined);
+  else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });

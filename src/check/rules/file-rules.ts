@@ -188,13 +188,9 @@ export const fileRules = {
           : "write the whole line",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
-  "json-trailing-data": error<{ lacksBrace: boolean; extra: string | undefined }>({
-    message: ({ lacksBrace }) =>
-      lacksBrace ? "expected `{`, found a key outside of an object" : "unexpected data after the JSON value",
-    advice: ({ lacksBrace, extra }) => {
-      if (lacksBrace) return "add the `{` if the start of the file was cut off, or write the file again";
-      return extra === undefined ? "write one JSON value on each line" : `remove the extra \`${extra}\``;
-    },
+  "json-trailing-data": error({
+    message: "unexpected data after the JSON value",
+    advice: "write one JSON value on each line",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({
