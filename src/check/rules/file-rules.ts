@@ -59,9 +59,7 @@ export const fileRules = {
   "remote-not-found": errorOfInput<{ said: string | undefined; url: string }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
     advice: ({ url }) =>
-      /^https?:/i.test(url)
-        ? "check the spelling of the URL (rollcall cannot list the files in a folder of a web server)"
-        : `check the spelling of the URL${url.endsWith("/") ? "" : ", and end the URL of a folder with /"}`,
+      `check the spelling of the URL${/^hf:.*[^/]$/.test(url) ? ", and end the URL of a folder with /" : ""}`,
     example: problemExample({ said: undefined, url: missingUrl }, missingUrl),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
@@ -87,15 +85,14 @@ export const fileRules = {
     example: problemExample(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
-    message: ({ files: [first, ...rest] }) => {
-      if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
-      const read = rest.length === 0 ? `file read: ${first}` : `files read: ${first} and ${rest.length} more`;
-      return `no file in this folder contains rollouts (${read})`;
-    },
-    advice: ({ files, options = [] }) =>
+    message: ({ files }) =>
       files.length === 0
+        ? "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file"
+        : "no file in this folder contains rollouts",
+    advice: ({ files: [file], options = [] }) =>
+      file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, files[0] ?? ""])}\``,
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
     example: problemExample({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
@@ -104,8 +101,7 @@ export const fileRules = {
     example: problemExample({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
-    message: ({ by, groups }) =>
-      `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
+    message: ({ by, groups }) => `${by.join(" and ")} matched none of the ${pluralize(groups, "group")}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
