@@ -164,8 +164,8 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   const { problems } = dataset;
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
-  const { jobs, obstacles } = delivery.planResends();
-  for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle });
+  const { jobs, impossible } = delivery.planResends();
+  for (const id of impossible) problems.report("resend-impossible", { id });
   const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);

@@ -60,15 +60,14 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends the bytes of an entry, or the obstacle: missing `groups`, or another `envelope`. */
-  const toJob = (entry: Entry): Job | "groups" | "envelope" => {
+  /** Returns a job that resends the bytes of an entry; undefined if the input does not have these bytes. */
+  const toJob = ({ id, key, firstTried, ...entry }: Entry): Job | undefined => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
-    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return "groups";
+    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
     const current = envelope();
     const request = planRequest(dataset, { envelope: current, groups });
     const isSame = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
-    const { id, key, firstTried } = entry;
-    return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
+    return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
   };
 
   return {
@@ -88,17 +87,12 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     setPriorOutcomes(groups: Iterable<number>): void {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** Plans resends of the unknown requests. `obstacles` has the obstacles of `toJob` by request id. */
+    /** Plans resends of the unknown requests. `impossible` has the ids of requests whose bytes the input lacks. */
     planResends() {
-      const jobs: Job[] = [];
-      const obstacles = new Map<string, "groups" | "envelope">();
-      for (const entry of priorOutcomes.unknownEntries()) {
-        if (!canResend(entry, options)) continue;
-        const job = toJob(entry);
-        if (typeof job === "string") obstacles.set(entry.id, job);
-        else jobs.push(job);
-      }
-      return { jobs, obstacles };
+      const entries = priorOutcomes.unknownEntries().filter((entry) => canResend(entry, options));
+      const jobs = entries.map(toJob);
+      const impossible = entries.flatMap(({ id }, at) => (jobs[at] === undefined ? id : []));
+      return { jobs: jobs.flatMap((job) => job ?? []), impossible };
     },
     findIdempotencyKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),

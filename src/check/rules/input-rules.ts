@@ -133,7 +133,7 @@ export const runRules = {
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
-      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes ${groups === 1 ? "its mean reward" : "their mean rewards"}`,
+      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean reward`,
     advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
     example: problemExample({ groups: 3 }, "step.jsonl", 3),
@@ -170,8 +170,7 @@ export const runRules = {
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
-    advice:
-      "list its requests with `rollcall ledger status <file>`. If the requests have different models, splits or batches, verify one model, split or batch with --model, --split or --batch",
+    advice: "list its requests with `rollcall ledger status <file>`, or verify with --model, --split and --batch",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
@@ -194,24 +193,23 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at})`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
-      `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged`,
     advice: ({ ledgerArgs }) =>
       `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
     example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
-  "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
-    message: ({ id, obstacle }) =>
-      `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some groups of the request" : "the keys next to trajectory_groups differ from the first attempt"}`,
+  "resend-impossible": warning<{ id: string }>({
+    message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id }) =>
       `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
-    example: problemExample({ id: "7", obstacle: "groups" }),
+    example: problemExample({ id: "7" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
@@ -227,7 +225,7 @@ export const runRules = {
   }),
   "incomplete-group": warning<{ groups: number }>({
     message: ({ groups }) =>
-      `${pluralize(groups, "group is", "groups are")} incomplete, so rollcall did not send ${groups === 1 ? "it" : "them"}`,
+      `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
     why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
     example: problemExample({ groups: 2 }),
