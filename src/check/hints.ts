@@ -151,28 +151,3 @@ const listFields: Readonly<Record<string, { readonly item: string; readonly keys
 
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
-
-const roleAliases: Readonly<Record<string, string>> = {
-  user: "human environment env prompter",
-  assistant: "gpt ai bot model chatbot agent policy completion",
-  tool: "observation function_response ipython tool_result tool_response",
-  system: "instruction",
-};
-
-export const suggestRole = (role: unknown): string | undefined => {
-  if (typeof role !== "string") return undefined;
-  const alias = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
-  return alias?.[0] ?? findNearest(role.slice(0, maxNameLength), roles);
-};
-
-export const hintForMissingRole = (message: unknown): string | undefined => {
-  if (hasAny(message, "error"))
-    return 'move the error of a failed rollout to its group: "exceptions": [{"type": …, "message": …}]';
-  const { from, type } = isObject(message) ? message : {};
-  const isFrom = typeof from === "string";
-  const sender = isFrom ? from : type;
-  const role = suggestRole(sender);
-  if (role === undefined) return undefined;
-  const keys = isFrom ? 'the key "from" to "role" and "value" to "content"' : 'the key "type" to "role"';
-  return `rename ${keys}${sender === role ? "" : `, and write "${role}" instead of "${shortName(String(sender))}"`}`;
-};

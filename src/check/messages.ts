@@ -3,7 +3,7 @@ import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { findNearest } from "../nearest.ts";
-import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
+import { roles } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
@@ -93,11 +93,10 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
 
 const reportRole: ProblemReporter = (table, message, report) => {
   const node = messageShape.at(table, slots.role);
-  if (node === 0)
-    return report("missing-role", { instead: () => hintForMissingRole(json.parseNode(table, message)) }, message);
-  const found = kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
-  const role = found === undefined ? describeValue(table, node) : shortName(found);
-  report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
+  if (node === 0) return report("missing-role", undefined, message);
+  const isString = kindOf(table, node) === Kind.string;
+  const role = isString ? shortName(json.readString(table, node)) : describeValue(table, node);
+  report("unknown-role", { role }, node);
 };
 
 const reportType =

@@ -157,18 +157,15 @@ export const trainingRules = {
     advice: 'write it as {"role": …, "content": …}',
     example: messages('"2+2?"', answer),
   }),
-  "missing-role": warning<{ instead: LazyText }>({
+  "missing-role": warning({
     message: "the message has no role and is not a choice",
-    advice: ({ instead }) => instead() ?? "add a role, or put the message into a choice",
+    advice: "add a role, or put the message into a choice",
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
-  "unknown-role": warning<{ role: string; suggestion: LazyText }>({
+  "unknown-role": warning<{ role: string }>({
     message: ({ role }) => `unknown role ${role}`,
     redactedMessage: "unknown role",
-    advice: ({ suggestion }) => {
-      const role = suggestion();
-      return role === undefined ? "use developer, system, user, assistant, tool or function" : `did you mean ${role}?`;
-    },
+    advice: "use developer, system, user, assistant, tool or function",
     why: "Services refuse unknown roles, such as a typo or another framework's name for a role.",
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
