@@ -2,9 +2,8 @@
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { findNearest } from "../nearest.ts";
 import { roles } from "./hints.ts";
-import { maxNameLength, shortName } from "./rules/positions.ts";
+import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
@@ -145,7 +144,6 @@ const readToolName = (table: JsonTable, events: readonly number[], at: number): 
 };
 
 /** Limits suggestions, because a suggestion compares all names. */
-const maxComparedTools = 200;
 
 /** @param offered names of the offered tools; undefined if unknown */
 export const inspectCalls = (
@@ -158,9 +156,7 @@ export const inspectCalls = (
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);
     if (name === undefined || offered.has(name)) continue;
-    const suggestion = () =>
-      offered.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), offered);
-    report("undeclared-tool", { name: shortName(name), suggestion }, events[at + 2] ?? 0);
+    report("undeclared-tool", { name: shortName(name) }, events[at + 2] ?? 0);
   }
   if (lastCallsIndex === eventCount && areAllAnswered(table, facts)) return;
   const { waiting, answeredTools } = matchCalls(table, events, lastCallsIndex);

@@ -260,13 +260,10 @@ export const trainingRules = {
     why: "Without the result, a rollout that was cut off looks like a rollout that ended with the call.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
-  "undeclared-tool": warning<{ name: string; suggestion: LazyText }>({
+  "undeclared-tool": warning<{ name: string }>({
     message: ({ name }) => `the model called the tool \`${name}\`, which is not in \`tools\``,
     redactedMessage: "the model called a tool that is not in `tools`",
-    advice: ({ suggestion }) => {
-      const name = suggestion();
-      return name === undefined ? "add the tool to `tools`" : `the nearest tool in \`tools\` is ${name}`;
-    },
+    advice: "add the tool to `tools`",
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
   }),
