@@ -124,29 +124,16 @@ export const hintForWrongType = (
   found: unknown,
   { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },
 ) => {
-  const isNumber = wanted.endsWith("number");
-  if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
-  if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
   if (Array.isArray(found) && wanted === "an object") {
     const isExtraArray = isElement || found.some((item) => typeof item === "object");
     return isExtraArray ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
   }
-  if (Array.isArray(found)) return undefined;
-  const list = wanted === "an array" ? listFields[field] : undefined;
-  if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.item}: "${field}": [{…}]`;
-  if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
-  if (isNumber && found.trim() !== "" && Number.isFinite(Number(found)))
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found)))
     return `write it without quotes: ${Number(found)}`;
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
     ? "write the JSON without quotes around it, because it was encoded twice"
     : undefined;
-};
-
-const listFields: Readonly<Record<string, { readonly item: string; readonly keys: readonly string[] }>> = {
-  trajectory_groups: { item: "group", keys: ["trajectories"] },
-  trajectories: { item: "trajectory", keys: ["messages_and_choices"] },
-  messages_and_choices: { item: "message", keys: ["role", "message"] },
 };
 
 /** Assumed: deployed services accept messages with these roles. */
