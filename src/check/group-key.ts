@@ -7,7 +7,7 @@ import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
-export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 const maxSearchedObjects = 16;
 

@@ -3,7 +3,7 @@ import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { groupKeyCandidates } from "./group-key.ts";
+
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
@@ -13,58 +13,37 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-const trajectoryKeys = ["messages_and_choices", "messages"];
-
 const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
 
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
-
 /** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
-  if (field === "messages_and_choices")
-    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder, isElement);
+  if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
   // A list of rewards, or an object of scores, is not a reward by another name.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
-  if (isAlias) return `rename ${alias} to ${field}`;
-  if (field === "reward") {
-    const outer = Object.keys(holder).find((name) => hasAny(holder[name], "reward"));
-    return outer === undefined ? undefined : `move reward out of \`${shortName(outer)}\`, next to messages_and_choices`;
-  }
-  // Tools of the Responses API and of Anthropic have the members of the function without a key `function`.
-  const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
-  if (!isFlatTool || hasAny(holder, "function")) return undefined;
-  const schemaHint = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
-  return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${schemaHint}`;
+  return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
 /** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
-  (hintForWrongLevel(holder) !== undefined ||
-    hintForRow(holder) !== undefined ||
-    Object.values(holder).some(
-      (each) => hasAny(each, "messages_and_choices") || hasAny(firstElement(each), ...trajectoryKeys, "trajectories"),
-    ));
+  (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
 
-/** Returns the object's key for the field: another tool's name, or another spelling such as `messagesAndChoices`. */
+/** Returns another tool's name for the field, or the nearest key. */
 const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
-  if (known !== undefined) return known;
-  const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
-  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
-  const sameLetters = keys.find((name) => normalize(name) === normalize(field));
   // The name of a short field resembles too many other names.
-  const key = sameLetters ?? (field.length < 8 ? undefined : findNearest(field, keys));
-  return key === undefined ? undefined : shortName(key);
+  if (known !== undefined || field.length < 8) return known;
+  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
+  return findNearest(field, keys);
 };
 
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
@@ -101,23 +80,6 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   if (!isTrl && messages === undefined) return undefined;
   const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
   return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
-};
-
-const hintForWrapper = (holder: JsonObject, isElement: boolean): string | undefined => {
-  for (const [key, value] of Object.entries(holder)) {
-    const name = shortName(key);
-    if (hasAny(value, "messages_and_choices")) return `move the members of \`${name}\` one level up`;
-    if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
-    if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
-    // A list of trajectories is a group, unless the trajectories have different group keys.
-    const rows = areObjects(value) ? value : [];
-    const groupKey = groupKeyCandidates.find((each) => new Set(rows.map((row) => JSON.stringify(row[each]))).size > 1);
-    if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
-    return `write the trajectories in \`${key}\` on separate lines, and group them with --group-by ${groupKey}`;
-  }
-  if (hasAny(holder, ...trajectoryKeys)) return undefined;
-  const trajectory = '{"messages_and_choices": […], "reward": 1}';
-  return `write ${isElement ? `each trajectory as ${trajectory}` : `${trajectory} or a group {"trajectories": […]} on each line`}`;
 };
 
 export const hintForWrongType = (
