@@ -81,7 +81,7 @@ export const mapProblemsToRecords = async (sources: readonly Source[], problems:
 interface PartProblem<Name extends RuleName> {
   readonly data: RuleData<Name>;
   readonly part: number;
-  readonly path?: Path | (() => Path);
+  readonly path?: Path;
   readonly locate?: Locate;
 }
 
@@ -93,8 +93,7 @@ export const reportPart = <Name extends RuleName>(
 ): Severity | undefined => {
   const { parts, problems } = dataset.found;
   problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
-  const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
-  return problems.report(rule, data, find);
+  return problems.report(rule, data, () => (locate ?? openPartLocator(getPart(dataset, part)))(path));
 };
 
 /** An error makes the group invalid. */
