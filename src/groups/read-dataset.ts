@@ -145,8 +145,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
-  const isConverted = sources.some(({ origin }) => origin !== undefined);
-  reportMismatches(found, { split: given, location: locateOnlySource(sources), isConverted });
+  reportMismatches(found, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);

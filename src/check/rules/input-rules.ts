@@ -224,8 +224,7 @@ export const runRules = {
     example: problemExample({ id: '"a"', line: 12 }),
   }),
   "incomplete-group": warning<{ groups: number }>({
-    message: ({ groups }) =>
-      `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
+    message: ({ groups }) => `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
     why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
     example: problemExample({ groups: 2 }),
