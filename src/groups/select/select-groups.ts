@@ -220,8 +220,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     const evaluate = () => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
-      const hint = "compare the value: --where 'reward > 0.5'";
-      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
+      throw invalidFilter(text, "the result is neither true nor false", locate());
     };
     return withFilterFailure(text, evaluate, locate);
   };
