@@ -40,16 +40,14 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: RejectedGroup[];
-  readonly unknownIds: Set<string | undefined>;
-  /** Requests whose known outcome the ledger could not record. `status` is null without an answer. */
-  readonly unrecorded: Readonly<{ id: string | undefined; status: number | null; isLogged: boolean }>[];
+
   readonly recordFailure: Failure | undefined;
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
 }
 
 export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
-  ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
+  ...{ replies: [], unreadableReplies: [], refused: [] },
   ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });
