@@ -23,7 +23,7 @@ export const invalidInput = (
 ): Failure => {
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
-  const details = { problems: errors, ruleCounts: problems.counts, validGroups: valid };
+  const details = { problems: errors, ruleCounts: problems.counts };
   if (problems.errors === 1 && first !== undefined) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
     const hint = combineHints(first.advice, valid);
@@ -39,7 +39,7 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-export const combineHints = (fix: string | undefined, valid: ValidGroups): string | undefined => {
+const combineHints = (fix: string | undefined, valid: ValidGroups): string | undefined => {
   const skip = skipHint(valid);
   return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
 };

@@ -1,7 +1,6 @@
 /** Failures of logging groups. */
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
-import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 import { formatLedgerCommand } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
@@ -74,7 +73,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const { notSent, rejected, hasLedger } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
-  const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
+  const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
@@ -156,22 +155,13 @@ const describeCauses = (
   return `${first === undefined ? "" : `: ${describeEnd(first)}`}${retry}`;
 };
 
-const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
-  if (["auth", "usage", "internal"].includes(stop.code) || hintKinds.has(stop.kind)) return stop.details.hint;
-  if (stop.kind === "input-changed") return stop.details.problems?.[0]?.advice;
-  if (stop.kind === "invalid-input") {
-    const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
-    return combineHints(fix, stop.details.validGroups);
-  }
-  if (stop.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
-  return retryable === false && !stop.retryable ? "fix this error" : undefined;
+/** Returns the hint of a failure that a rerun alone cannot fix. */
+const findFirstStep = ({ kind, retryable, details }: Failure): string | undefined => {
+  if (kind === "input-changed") return details.problems?.[0]?.advice;
+  return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 
 const fixNamedHint = "fix the reported problems";
-
-const hintKinds = new Set(
-  "endpoint-not-found resource-not-found unexpected-redirect request-too-large rejects-unwritable".split(" "),
-);
 
 const describeEnd = (failure: Failure): string => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
