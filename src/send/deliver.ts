@@ -105,9 +105,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
-    const range = jobs.length === 1 ? "1, because one request is planned" : `a whole number from 1 to ${jobs.length}`;
-    const wanted = jobs.length === 0 ? "the number of a planned request, but no request is planned" : range;
-    throw wrongValue("--body", String(body.number), wanted);
+    throw wrongValue("--body", String(body.number), `the number of a planned request (${jobs.length} planned)`);
   }
   const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression === undefined ? chunks : await compress(chunks, compression))

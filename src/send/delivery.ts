@@ -124,7 +124,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
 /** @throws Failure `rejects-path-missing` if the first input is not a file */
 export const resolveRejectsPath = (firstInput: string, rejects: string | undefined): string => {
-  const isUrl = isRemote(firstInput);
-  if (rejects === undefined && (firstInput === "-" || isUrl)) throw rejectsPathMissing(isUrl);
+  if (rejects === undefined && (firstInput === "-" || isRemote(firstInput))) throw rejectsPathMissing();
   return rejects ?? `${firstInput}.rejected`;
 };

@@ -47,9 +47,8 @@ export const rejectsExist = (file: string): Failure =>
     hint: `move the file away, or ${otherRejectsHint}`,
   });
 
-/** @param isRemote true if the first input is a URL, false for standard input */
-export const rejectsPathMissing = (isRemote: boolean): Failure =>
-  new Failure("usage", "rejects-path-missing", `${isRemote ? "a URL" : "standard input"} has no default rejects file`, {
+export const rejectsPathMissing = (): Failure =>
+  new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
     hint: "pass --rejects <file>",
   });
 
