@@ -49,7 +49,7 @@ export const rankGroupKey = (name: string): number => {
 /** Opens a reader of the group key that `groupBy` names, by default of `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory: json.JsonValue, report: Report): string | undefined => {
+  return (trajectory: json.JsonValue, report: Report) => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
       if (key !== undefined && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
@@ -59,7 +59,7 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
   };
 };
 
-const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonValue | undefined => {
+const enterStep = (value: json.JsonValue | undefined, step: string) => {
   const holder = value && json.expandLeaf(value);
   if (holder === undefined || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
@@ -68,7 +68,7 @@ const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonVa
 const digestDigits = 16;
 
 /** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
-const formatKey = ({ table, node }: json.JsonValue): string => {
+const formatKey = ({ table, node }: json.JsonValue) => {
   const kind = kindAt(table, node);
   const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;

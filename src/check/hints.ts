@@ -38,7 +38,7 @@ export const isNotTrajectory = (holder: unknown): boolean =>
   (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
 
 /** Returns another tool's name for the field, or the nearest key. */
-const findAlias = (field: string, holder: JsonObject): string | undefined => {
+const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   // The name of a short field resembles too many other names.
   if (known !== undefined || field.length < 8) return known;
@@ -53,7 +53,7 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
     : undefined;
 };
 
-const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
+const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
   const hint = isElement ? undefined : hintForRow(holder);
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
@@ -63,7 +63,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-const hintForRow = (holder: JsonObject): string | undefined => {
+const hintForRow = (holder: JsonObject) => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
@@ -71,7 +71,7 @@ const hintForRow = (holder: JsonObject): string | undefined => {
     return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
   if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
     return "pass --from sharegpt --lossy";
-  const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
+  const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined) return `write \`${shortName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
   const { messages, reward } = findColumns(holder);

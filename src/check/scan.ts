@@ -46,7 +46,7 @@ export class Scan {
     withReader((reader) => this.#scanLines(lines, reader));
   }
 
-  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader): void {
+  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader) {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
@@ -93,7 +93,7 @@ export class Scan {
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
-  async #scanLong(frame: input.LongText): Promise<void> {
+  async #scanLong(frame: input.LongText) {
     const { start, end } = frame;
     const text = { start, end, line: this.#line };
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
@@ -104,7 +104,7 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, isLast }: input.LongText): Promise<void> {
+  async #scanWhole({ start, end, isLast }: input.LongText) {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
@@ -175,13 +175,13 @@ const maxWordLength = 40;
 /** Maximum bytes before a fault to search for the key of the faulty value. */
 const maxBytesBefore = 2 ** 12;
 
-const formatCharacter = (bytes: Buffer, at: number): string => {
+const formatCharacter = (bytes: Buffer, at: number) => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;
   return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
-const findInvalidByte = (bytes: Buffer): number => {
+const findInvalidByte = (bytes: Buffer) => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
   while (bytes[end] === decoded[end]) end++;
@@ -198,7 +198,7 @@ const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,
   { result, signal, ...options }: ScanOptions,
-): Promise<boolean> => {
+) => {
   const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;

@@ -71,7 +71,7 @@ export const defineObjectType = <Name extends string, Derived>(
 const maxIndent = 64;
 
 /** True if the bytes before a value show that the value is in an array. */
-const isElement = ({ bytes }: JsonTable, start: number): boolean =>
+const isElement = ({ bytes }: JsonTable, start: number) =>
   /[[,]\s*$/.test(bytes.toString("latin1", Math.max(0, start - maxIndent), start));
 
 export const reportWrongType = (

@@ -119,8 +119,8 @@ const findPartAt = (
   { columns, count }: Parts,
   source: number,
   { line = -1, offset }: { line?: number | undefined; offset?: number | undefined },
-): number | undefined => {
-  const isBefore = (at: number): boolean => {
+) => {
+  const isBefore = (at: number) => {
     if (columns.source.at(at) !== source) return columns.source.at(at) < source;
     return offset === undefined ? columns.line.at(at) <= line : columns.start.at(at) <= offset;
   };
@@ -145,7 +145,7 @@ export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, pr
   return { group, trajectory, message };
 };
 
-const indexAfter = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
+const indexAfter = (path: NonNullable<Problem["path"]>, list: string) => {
   const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
   return typeof step === "number" ? step : undefined;
 };

@@ -114,7 +114,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
-  const requireSplit = (isKnown: boolean): void => {
+  const requireSplit = (isKnown: boolean) => {
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
@@ -163,10 +163,10 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 };
 
 /** Converted input needs no stored errors for its rejects, because the rejects are original records. */
-const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
+const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
+const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number) => {
   for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
 };
@@ -174,7 +174,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 const maxNamedKeys = 8;
 
 /** Returns false if no trajectory has the key. */
-const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
+const checkGroupKey = (read: IndexedGroups, key: string) => {
   const { groups } = read;
   const { parts, problems } = read.found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
@@ -191,5 +191,5 @@ const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): Problem
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */
-const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
+const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

@@ -100,7 +100,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
 
 type DeliveryJobs = { delivery: Delivery; jobs: readonly Job[] };
 
-const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
+const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
   const { body, compression } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;

@@ -84,7 +84,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
     },
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-    setPriorOutcomes(groups: Iterable<number>): void {
+    setPriorOutcomes(groups: Iterable<number>) {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
     /** Plans resends of the unknown requests. `impossible` has the ids of requests whose bytes the input lacks. */
@@ -94,20 +94,20 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       const impossible = entries.flatMap(({ id }, at) => (jobs[at] === undefined ? id : []));
       return { jobs: jobs.flatMap((job) => job ?? []), impossible };
     },
-    findIdempotencyKey: ({ request, recorded }: Job): string | null =>
+    findIdempotencyKey: ({ request, recorded }: Job) =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
     async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isAfterSignal);
       return sender;
     },
-    async subtractRefused(): Promise<void> {
+    async subtractRefused() {
       const refused = sendResult().refused.map(({ group }) => group);
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
     },
-    reportPriorRuns(isCounted: (group: number) => boolean): void {
+    reportPriorRuns(isCounted: (group: number) => boolean) {
       let elsewhere = 0;
       for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
         if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;

@@ -111,7 +111,7 @@ interface UnknownFacts extends LogCounts, SentRequest, Pick<SendResult, "recordF
   readonly canResolve: boolean;
 }
 
-const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean }, id?: string): string => {
+const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean }, id?: string) => {
   const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
   const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id ?? "<id>"} ${option}`, ledgerArgs)}`;
   const source = id === undefined ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
@@ -147,7 +147,7 @@ const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
 const describeCauses = (
   { unknownFailure, retryFailure, recordFailure, lastOutcome: { status } }: UnknownFacts,
   { cause }: FailureDetails,
-): string => {
+) => {
   if (recordFailure !== undefined && status !== null) return `: the service answered ${status}`;
   const first = unknownFailure ?? (isFailure(cause, "interrupted") ? cause : undefined);
   const retry = retryFailure === undefined ? "" : `, and the retry failed: ${describeEnd(retryFailure)}`;
@@ -155,14 +155,14 @@ const describeCauses = (
 };
 
 /** Returns the hint of a failure that a rerun alone cannot fix. */
-const findFirstStep = ({ kind, retryable, details }: Failure): string | undefined => {
+const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
   return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 
 const fixNamedHint = "fix the reported problems";
 
-const describeEnd = (failure: Failure): string => {
+const describeEnd = (failure: Failure) => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
   const { endedBy, http } = failure.details;
   if (endedBy !== undefined) return endedBy;

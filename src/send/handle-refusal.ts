@@ -91,7 +91,7 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
 };
 
 /** Services send numbers, although interface 7 says strings. */
-const parsePosition = (step: string | number | undefined): number | undefined => {
+const parsePosition = (step: string | number | undefined) => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
@@ -102,7 +102,7 @@ const maxItems = 100;
 const locateProblems = async (
   dataset: Dataset,
   { request, items }: { request: PlannedRequest; items: readonly RefusalItem[] },
-): Promise<Problem[]> => {
+) => {
   const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {

@@ -117,7 +117,7 @@ const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: st
 const attemptOnce = async (
   { request, recorded }: SentRequest,
   { length, chunks, waitedMs, ...run }: RequestContext & StreamedBody & { waitedMs: number },
-): Promise<Attempt> => {
+) => {
   const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;

@@ -14,7 +14,7 @@ import {
 } from "./rule.ts";
 
 /** Splits `fault (fix)`. Without a fix, suggests to correct the option that the fault names, or `defaultFix`. */
-const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
+const splitFix = (wrong: string, defaultFix = "fix the record") => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|leave) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };

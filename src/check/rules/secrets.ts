@@ -86,13 +86,13 @@ const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
 
 const dash = 0x2d;
 
-const isPrivateKey = (bytes: Buffer, at: number): boolean =>
+const isPrivateKey = (bytes: Buffer, at: number) =>
   bytes[at - 2] === dash &&
   /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
 
 const minDistinctCharacters = 10;
 
-const isPlaceholder = (key: string): boolean =>
+const isPlaceholder = (key: string) =>
   new Set(key).size < minDistinctCharacters ||
   !/\d/.test(key) ||
   /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);

@@ -56,7 +56,7 @@ export const reportMismatches = (
     if (split !== undefined && own !== undefined && own !== split)
       problems.report("split-mismatch", { own, given: split }, () => locateKey(request, "split"));
   }
-  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean): void => {
+  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean) => {
     if (key !== undefined)
       problems.report("request-key-mismatch", { key, other, isRequest }, () => locateKey(request, key));
   };
@@ -68,7 +68,7 @@ export const reportMismatches = (
 
 const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
 
-const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
+const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
   [...a.keys(), ...b.keys()].find((key) => stripWhiteSpace(a.get(key)) !== stripWhiteSpace(b.get(key)));
 
 const stripWhiteSpace = (json?: { value: string }) => json?.value.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
