@@ -17,7 +17,7 @@ const readKeyValue = (trajectory: unknown, name: string): unknown =>
     .find((value) => value !== undefined && value !== null);
 
 /** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
-export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
+export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>

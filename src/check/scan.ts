@@ -14,9 +14,9 @@ const withReader = cacheReader(keyUses);
 
 interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
-  readonly node: number | undefined;
-  readonly fault: () => SyntaxFault;
-  readonly isLast: boolean;
+  node: number | undefined;
+  fault: () => SyntaxFault;
+  isLast: boolean;
 }
 
 export class Scan {
@@ -129,7 +129,7 @@ export class Scan {
   }
 }
 
-type SourceOptions = ScanOptions & { readonly signal: AbortSignal; readonly onRead: (bytes: number) => void };
+type SourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
 /** @throws ShrunkSourceError; the signal's reason */
 export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {

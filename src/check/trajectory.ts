@@ -83,7 +83,7 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, table): { readonly hasFailureKey: boolean; readonly hasNested: boolean } => ({
+  (kinds, table): { hasFailureKey: boolean; hasNested: boolean } => ({
     hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
     hasNested: kinds.metadata === Kind.object && listNestedMembers(table, shape.at(table, slots.metadata)).length > 0,
   }),

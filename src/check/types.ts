@@ -13,7 +13,7 @@ export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, n
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
 /** `check` is for values that are neither absent nor null. */
-type Field = { readonly acceptedKinds: number; readonly expected: string; readonly check?: Check | undefined };
+type Field = { acceptedKinds: number; expected: string; check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
 

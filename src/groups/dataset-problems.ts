@@ -32,7 +32,7 @@ export const reportDatasetProblems = async (
 /** The reporter expects a valid group. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
-  let shared: { readonly key: string | undefined } | undefined;
+  let shared: { key: string | undefined } | undefined;
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {

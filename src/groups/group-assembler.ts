@@ -5,17 +5,17 @@ import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping }
 import type { ScanResult } from "./parts/scan-result.ts";
 
 export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey"> {
-  readonly file: string;
-  readonly found: ScanResult;
-  readonly keys: InputKeys;
+  file: string;
+  found: ScanResult;
+  keys: InputKeys;
   /** Trajectories per group; undefined if unknown. */
-  readonly size: number | undefined;
-  readonly elapsed: () => number;
+  size: number | undefined;
+  elapsed: () => number;
   /** True if another run sent a group with this dedup key. Then an open group with the key is complete. */
-  readonly wasSent: (dedupKey: Uint8Array) => boolean;
+  wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
-  readonly onInvalid: () => void;
-  readonly onComplete: (group: number) => void;
+  onInvalid: () => void;
+  onComplete: (group: number) => void;
 }
 
 /** `changedAt` is the time of the last part in monotonic milliseconds. */

@@ -119,7 +119,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
     }),
   );
 
-export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { readonly file: string; readonly line: number } }>;
+export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { file: string; line: number } }>;
 
 /** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {

@@ -79,10 +79,10 @@ export const mapProblemsToRecords = async (sources: readonly Source[], problems:
 };
 
 interface PartProblem<Name extends RuleName> {
-  readonly data: RuleData<Name>;
-  readonly part: number;
-  readonly path?: Path;
-  readonly locate?: Locate;
+  data: RuleData<Name>;
+  part: number;
+  path?: Path;
+  locate?: Locate;
 }
 
 /** Reads the part only if the problem is stored. */
@@ -100,7 +100,7 @@ export const reportPart = <Name extends RuleName>(
 export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
-  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { readonly group: number; readonly part?: number },
+  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { group: number; part?: number },
 ): void => {
   const { groups } = dataset;
   if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);

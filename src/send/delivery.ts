@@ -15,34 +15,34 @@ import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts
 
 export interface DeliverOptions extends RunLedgerOptions {
   /** Returns the log URL, or the identity of the local store. */
-  readonly destination: () => Promise<string>;
-  readonly client: () => Promise<Client>;
-  readonly maxRequestBytes: number;
-  readonly oneRequest: boolean;
-  readonly concurrency: number;
-  readonly onInvalid: "stop" | "skip";
-  readonly onRefused: "stop" | "skip";
-  readonly onUnknown: "stop" | "resend" | "leave";
+  destination: () => Promise<string>;
+  client: () => Promise<Client>;
+  maxRequestBytes: number;
+  oneRequest: boolean;
+  concurrency: number;
+  onInvalid: "stop" | "skip";
+  onRefused: "stop" | "skip";
+  onUnknown: "stop" | "resend" | "leave";
   /** Default: the first file's name with `.rejected`. */
-  readonly rejects: string | undefined;
-  readonly redact: (json: string) => string;
+  rejects: string | undefined;
+  redact: (json: string) => string;
   /** The options with which `rollcall ledger` finds the run's ledger and service. */
-  readonly ledgerArgs: readonly string[];
-  readonly compression: Compression | undefined;
+  ledgerArgs: readonly string[];
+  compression: Compression | undefined;
   /** In a dry run, writes the body with this number (the first is 1). A piece is valid until `write` resolves. */
-  readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
-  readonly onProgress: (progress: SendProgress) => void;
-  readonly onResend: (requests: number) => void;
+  body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
+  onProgress: (progress: SendProgress) => void;
+  onResend: (requests: number) => void;
 }
 
 interface DeliveryState {
-  readonly file: string;
-  readonly runLedger: RunLedger;
-  readonly outcomes: GroupOutcomes;
-  readonly dedupKeys: DedupKeys;
-  readonly priorOutcomes: PriorOutcomes;
+  file: string;
+  runLedger: RunLedger;
+  outcomes: GroupOutcomes;
+  dedupKeys: DedupKeys;
+  priorOutcomes: PriorOutcomes;
   /** Returns the number of a group in `priorOutcomes`. */
-  readonly numberOf: (group: number) => number;
+  numberOf: (group: number) => number;
 }
 
 export type SendOptions = Omit<DeliverOptions, "client"> &

@@ -58,14 +58,14 @@ export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
 };
 
 interface LogCounts extends sentences.LoggedCounts {
-  readonly notSent: number;
-  readonly rejected: number;
-  readonly unknown: number;
-  readonly requests: number;
+  notSent: number;
+  rejected: number;
+  unknown: number;
+  requests: number;
   /** True if a rerun skips the logged groups. */
-  readonly hasLedger: boolean;
-  readonly resendLogged: boolean;
-  readonly ledgerArgs: readonly string[];
+  hasLedger: boolean;
+  resendLogged: boolean;
+  ledgerArgs: readonly string[];
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
@@ -80,11 +80,11 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
 };
 
 interface RejectedFacts extends LogCounts {
-  readonly unreadable: number;
-  readonly file: string;
-  readonly isEmpty: boolean;
+  unreadable: number;
+  file: string;
+  isEmpty: boolean;
   /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
-  readonly isConverted: boolean;
+  isConverted: boolean;
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
@@ -106,12 +106,12 @@ export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, deta
 };
 
 interface UnknownFacts extends LogCounts, SentRequest, Pick<SendResult, "recordFailure"> {
-  readonly positions: string;
-  readonly areMoreUnknown: boolean;
-  readonly canResolve: boolean;
+  positions: string;
+  areMoreUnknown: boolean;
+  canResolve: boolean;
 }
 
-const toCheckServiceHint = (facts: LogCounts & { readonly inputDiffers?: boolean }, id?: string) => {
+const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, id?: string) => {
   const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
   const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id ?? "<id>"} ${option}`, ledgerArgs)}`;
   const source = id === undefined ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";

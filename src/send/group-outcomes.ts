@@ -43,7 +43,7 @@ export const openGroupOutcomes = (groups: number) => {
   };
 };
 
-export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
+export const rejectInvalid = ({ groups }: { groups: Groups }): GroupOutcomes => {
   const outcomes = openGroupOutcomes(groups.count);
   for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
   return outcomes;

@@ -14,17 +14,17 @@ import type { RejectedGroup } from "./rejects.ts";
 
 /** Without `requests` and `refused`, the run ends. */
 interface NextStep {
-  readonly requests?: readonly PlannedRequest[];
+  requests?: readonly PlannedRequest[];
   /** Maximum bytes of later requests. */
-  readonly limit?: number;
-  readonly refused?: readonly RejectedGroup[];
+  limit?: number;
+  refused?: readonly RejectedGroup[];
   /** Default: the failure of the reply. */
-  readonly stop?: Failure | undefined;
+  stop?: Failure | undefined;
 }
 
 interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
-  readonly request: PlannedRequest;
-  readonly answer: Answer;
+  request: PlannedRequest;
+  answer: Answer;
 }
 
 /**

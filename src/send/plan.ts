@@ -7,11 +7,11 @@ export type PlannedRequest = Readonly<ReturnType<typeof planRequest>>;
 export type RequestEnvelope = Readonly<ReturnType<typeof makeEnvelope>>;
 
 export interface BodyLimit {
-  readonly bytes: number;
+  bytes: number;
   /** True if the limit follows from a 413. */
-  readonly isDiscovered: boolean;
+  isDiscovered: boolean;
   /** The smallest size that the service refused. */
-  readonly refusedBytes?: number;
+  refusedBytes?: number;
 }
 
 /** If `tooLarge`, a larger `--max-request-size` would not help. */

@@ -13,7 +13,7 @@ import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/wa
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
-export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
+export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
 /** `redact` is only for the reasons, and also escapes harmful characters. */
 export const openRejects = (

@@ -8,45 +8,45 @@ import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
   /** Requests that ended with any outcome. */
-  readonly requests: number;
-  readonly of: number;
+  requests: number;
+  of: number;
   /** Bytes that are logged or on their way. */
-  readonly bytes: number;
-  readonly ofBytes: number;
-  readonly groups: number;
-  readonly change: RequestChange | undefined;
+  bytes: number;
+  ofBytes: number;
+  groups: number;
+  change: RequestChange | undefined;
 }
 
 export interface RequestChange {
-  readonly outcome: Outcome;
-  readonly retry: Retry | undefined;
-  readonly groups: number;
-  readonly bytes: number;
+  outcome: Outcome;
+  retry: Retry | undefined;
+  groups: number;
+  bytes: number;
   /** The status of the answer, or the code of the transport error. */
-  readonly reason: string;
-  readonly failure: Failure | undefined;
+  reason: string;
+  failure: Failure | undefined;
 }
 
 export interface SendResult {
-  readonly replies: Reply[];
+  replies: Reply[];
   /** Replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
-  readonly unreadableReplies: boolean[];
-  readonly firstCall: string | undefined;
-  readonly attempted: number;
-  readonly attemptedBytes: number;
-  readonly attemptedOrQueued: number;
+  unreadableReplies: boolean[];
+  firstCall: string | undefined;
+  attempted: number;
+  attemptedBytes: number;
+  attemptedOrQueued: number;
   /** Logged requests if a 413 divided the only planned request, otherwise 0. */
-  readonly dividedInto: number;
+  dividedInto: number;
   /** The error of a request that was being retried when the run ended. */
-  readonly obstacle: Failure | undefined;
-  readonly refused: RejectedGroup[];
+  obstacle: Failure | undefined;
+  refused: RejectedGroup[];
 
-  readonly recordFailure: Failure | undefined;
-  readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
-  readonly stop: Failure | undefined;
+  recordFailure: Failure | undefined;
+  unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
+  stop: Failure | undefined;
 }
 
-export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
+export const emptySendResult = (stop?: Failure): SendResult => ({
   ...{ replies: [], unreadableReplies: [], refused: [] },
   ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
@@ -56,8 +56,8 @@ export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendR
 export const maxPrintedBytes = 64 * 1024;
 
 export interface Reply {
-  readonly status: number;
-  readonly bytes: number;
+  status: number;
+  bytes: number;
   /** Undefined if all bodies together exceed `maxPrintedBytes`. */
   body: Uint8Array | undefined;
 }

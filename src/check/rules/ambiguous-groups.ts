@@ -12,11 +12,11 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 
 interface Membership {
   /** Identifies the files that the record can share a group with. */
-  readonly fileSet: number;
+  fileSet: number;
   /** Undefined for a record that is a whole group. */
-  readonly group: number | undefined;
+  group: number | undefined;
   /** True for a record whose group is unknown. */
-  readonly isUnknown: boolean;
+  isUnknown: boolean;
 }
 
 /**

@@ -29,9 +29,9 @@ const nonFiniteRule = (example: string, advice: string) =>
   });
 
 interface SyntaxProblem {
-  readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
-  readonly word: string;
-  readonly character: string;
+  fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  word: string;
+  character: string;
 }
 
 const syntaxFaults: Readonly<

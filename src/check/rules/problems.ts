@@ -24,7 +24,7 @@ export const createProblem = <Name extends RuleName>(
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
-type RuleProblems = { readonly severity: Severity; count: number; stored: Problem[]; lastInput: string | undefined };
+type RuleProblems = { severity: Severity; count: number; stored: Problem[]; lastInput: string | undefined };
 
 export class Problems {
   readonly strictness: Strictness;

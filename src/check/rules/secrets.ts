@@ -3,7 +3,7 @@ import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
 /** `kind` includes an article, as in `an API key of OpenAI`. */
-type Secret = Span & { readonly kind: string };
+type Secret = Span & { kind: string };
 
 /** Each pattern matches the start of a run of key characters, and begins with two letters, digits or sets: `[sr]k`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [

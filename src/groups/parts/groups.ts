@@ -137,22 +137,22 @@ export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
-  readonly parts: Parts;
-  readonly groups: Groups;
+  parts: Parts;
+  groups: Groups;
   /** True to group all parts of all inputs by a key, false to group adjacent parts of one input by `group_id`. */
-  readonly byKey: boolean;
-  readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
-  readonly onGrouped?: (grouped: GroupedPart) => void;
+  byKey: boolean;
+  onPart?: (part: number, how: { endsGroups: boolean }) => void;
+  onGrouped?: (grouped: GroupedPart) => void;
 }
 
 export interface GroupedPart {
-  readonly part: number;
-  readonly group: number;
+  part: number;
+  group: number;
   /** Undefined for a part without a group key, such as a group on one line. */
-  readonly key: string | undefined;
-  readonly isNew: boolean;
+  key: string | undefined;
+  isNew: boolean;
   /** True if the previous part has the same key, or if the parts of a group can be apart. */
-  readonly isAdjacent: boolean;
+  isAdjacent: boolean;
 }
 
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {

@@ -5,13 +5,13 @@ import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 export type InputShape = "requests" | "groups" | "trajectories";
 
 /** Keys of a request that the interface does not define, by decoded name, with their original JSON. */
-export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
+export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
-  readonly split: string | undefined;
-  readonly keys: OwnKeys;
-  readonly location: ProblemLocation;
-  readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
+  split: string | undefined;
+  keys: OwnKeys;
+  location: ProblemLocation;
+  keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
 /** Enough stored requests to show a difference. */

@@ -21,14 +21,14 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 /** Default: all groups. */
 export interface Selection {
   /** CEL expression over a trajectory. */
-  readonly where?: string | undefined;
+  where?: string | undefined;
   /** Trajectories to keep in a group, highest rewards first. */
-  readonly best?: number | undefined;
+  best?: number | undefined;
   /** Groups to draw at random. */
-  readonly sample?: number | undefined;
-  readonly seed: string;
+  sample?: number | undefined;
+  seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
-  readonly shard?: { readonly part: number; readonly of: number } | undefined;
+  shard?: { part: number; of: number } | undefined;
 }
 
 export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
@@ -94,13 +94,13 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
   /** Called in order, but perhaps again for a group of several parts. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
   /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
-  readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
+  rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
 /** After this many trajectories or bytes, a search yields to other tasks. */

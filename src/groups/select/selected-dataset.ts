@@ -11,8 +11,8 @@ import { countUnreadable, type Dataset, type ReadOptions, readSources } from "..
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
 export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
-  readonly host: Pick<Host, "signal">;
-  readonly choosing: Selection;
+  host: Pick<Host, "signal">;
+  choosing: Selection;
 }
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
@@ -93,7 +93,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
 };
 
 const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): input.Bytes => {
-  let last: { readonly line: number; readonly bytes: Buffer } = { line: -1, bytes: invalidLine };
+  let last: { line: number; bytes: Buffer } = { line: -1, bytes: invalidLine };
   const read = (into: Buffer, at: number) => {
     let filled = 0;
     for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {

@@ -7,10 +7,10 @@ import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
 /** `isAfterError` is true if an error stopped the run before the group was complete, so the group is not sent. */
-export type CompletedGroup = { readonly group: number; readonly isAfterError: boolean };
+export type CompletedGroup = { group: number; isAfterError: boolean };
 
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
-type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: boolean };
+type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;

@@ -16,10 +16,10 @@ export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
     Omit<FollowedFileOptions, "split"> {
   /** How long a complete group may wait for other groups. */
-  readonly everyMs: number;
-  readonly groupSize: number | undefined;
-  readonly groupIdleMs: number;
-  readonly onRead: (bytes: number) => void;
+  everyMs: number;
+  groupSize: number | undefined;
+  groupIdleMs: number;
+  onRead: (bytes: number) => void;
 }
 
 type FollowedResult = { dataset: grouping.Dataset; result: LogResult };

@@ -12,12 +12,12 @@ import { bomLength } from "../../json/walk.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {
-  readonly host: Host;
-  readonly file: string;
-  readonly split: string | undefined;
-  readonly groupBy: string | undefined;
-  readonly strictness: Strictness;
-  readonly onEvent: (event: FollowEvent) => void;
+  host: Host;
+  file: string;
+  split: string | undefined;
+  groupBy: string | undefined;
+  strictness: Strictness;
+  onEvent: (event: FollowEvent) => void;
 }
 
 export type FollowEvent = "waiting" | "moved" | "rewritten";
@@ -27,10 +27,10 @@ type CompletionOptions = Pick<grouping.AssemblyOptions, "size" | "wasSent" | "on
 };
 
 export interface FollowedFile {
-  readonly index: number;
-  readonly tail: inputs.Tail;
-  readonly assembler: grouping.GroupAssembler;
-  readonly scan: Scan;
+  index: number;
+  tail: inputs.Tail;
+  assembler: grouping.GroupAssembler;
+  scan: Scan;
   /** Monotonic milliseconds when lines were read, or when the move of the file was found. */
   changedAt: number;
   /** True if another file has the name, and this file should not grow anymore. Its groups are complete. */
