@@ -40,7 +40,6 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
-
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
   stop: Failure | undefined;
