@@ -2,7 +2,7 @@
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
+import { answer, error, errorOfInput, messages, problem, trajectory } from "./rule.ts";
 
 const compressionFaults = {
   cut: "the compressed file is truncated",
@@ -14,7 +14,7 @@ const corruptFile = (program: string, name: string) =>
   errorOfInput<{ wrong: keyof typeof compressionFaults }>({
     message: ({ wrong }) => compressionFaults[wrong],
     advice: `compress or copy the file again, and test it with \`${program} -t\``,
-    example: problemExample({ wrong: "cut" }, name),
+    example: problem({ wrong: "cut" }, name),
   });
 
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
@@ -54,13 +54,13 @@ export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
     advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problem(undefined, "step.jsonl"),
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined; url: string }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
     advice: ({ url }) =>
       `check the spelling of the URL${/^hf:.*[^/]$/.test(url) ? ", and end the URL of a folder with /" : ""}`,
-    example: problemExample({ said: undefined, url: missingUrl }, missingUrl),
+    example: problem({ said: undefined, url: missingUrl }, missingUrl),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>
@@ -69,7 +69,7 @@ export const fileRules = {
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     advice: ({ matches }) =>
       matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
-    example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
+    example: problem({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
     message: ({ code }) => `cannot read the file: ${describeSystemCode(code)}`,
@@ -77,12 +77,12 @@ export const fileRules = {
       code === "outside-folder"
         ? "pass the path of the file that the link leads to"
         : "make the file readable, or pipe it into standard input",
-    example: problemExample({ code: "EACCES" }, "step.jsonl"),
+    example: problem({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
     message: "expected a file, found a folder",
     advice: "name one file of the folder",
-    example: problemExample(undefined, "."),
+    example: problem(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
     message: ({ files }) =>
@@ -93,25 +93,25 @@ export const fileRules = {
       file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
-    example: problemExample({ files: [] }, "runs"),
+    example: problem({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
     message: ({ size }) => (size === 0 ? "the input is empty" : "the input has no groups"),
     advice: "name a file with a group or a trajectory on each line",
-    example: problemExample({ size: 0 }, "step.jsonl"),
+    example: problem({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) => `${by.join(" and ")} matched none of the ${pluralize(groups, "group")}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
-    example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
+    example: problem({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, name }) =>
       `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8${/\.\w+(?='?$)/.exec(name)?.[0] ?? ".jsonl"}`}\``,
     why: "JSON is UTF-8, but PowerShell's `>` and some editors write UTF-16.",
-    example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
+    example: problem({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
@@ -122,7 +122,7 @@ export const fileRules = {
     message: ({ kind, unreadable }) =>
       unreadable === undefined ? `expected JSON lines, found ${kind}` : `cannot read ${kind}: ${unreadable}`,
     advice: ({ instead }) => instead,
-    example: problemExample(
+    example: problem(
       { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
       "step.jsonl",
     ),
@@ -130,13 +130,13 @@ export const fileRules = {
   "endless-device": errorOfInput({
     message: "this device returns data without end",
     advice: "name a file, or pass - to read standard input",
-    example: problemExample(undefined, "/dev/zero"),
+    example: problem(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
-    example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
+    example: problem({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
   "zstd-corrupt": corruptFile("zstd", "step.jsonl.zst"),
@@ -144,17 +144,17 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
+    example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
     message: `the line is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput({
     message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
-    example: problemExample(undefined, "step.json"),
+    example: problem(undefined, "step.json"),
   }),
   "json-nan": nonFiniteRule("NaN", "leave the key out, or write null"),
   "json-infinity": nonFiniteRule("-Infinity", "write a finite number, or leave the key out"),

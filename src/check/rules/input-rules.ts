@@ -7,7 +7,7 @@ import {
   errorOfWhole,
   fileExample,
   goodGroup,
-  problemExample,
+  problem,
   trajectory,
   warning,
   warningOfWhole,
@@ -29,19 +29,19 @@ export const inputRules = {
     advice: ({ wrong = "", contradictsGivenFormat }) =>
       splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
-    example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
+    example: problem({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
     why: "Formats store groups and rewards differently. A wrong guess would log wrong groups or rewards without an error.",
-    example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
+    example: problem({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
     advice: "pass --lossy to convert the files although tokens or turns are missing",
     why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
-    example: problemExample({ format: "verl" }, "1.jsonl"),
+    example: problem({ format: "verl" }, "1.jsonl"),
   }),
   "group-scattered": error<{ id: string; line: number }>({
     message: ({ id, line }) => `group_id ${id} appears again after its group ended (the group began on line ${line})`,
@@ -103,7 +103,7 @@ export const inputRules = {
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
-    example: problemExample({ requests: 3 }),
+    example: problem({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
@@ -112,7 +112,7 @@ export const inputRules = {
       tooLarge === true
         ? "make the group smaller, or raise the limit of the service, which refused an earlier request as too large (413)"
         : "raise --max-request-size, or make the group smaller",
-    example: problemExample({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
+    example: problem({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
   }),
 };
 
@@ -124,54 +124,54 @@ export const runRules = {
         ? "make the program that writes the file only append to it, or replace it with a new file"
         : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
-    example: problemExample({ isFollowed: false }, "step.jsonl"),
+    example: problem({ isFollowed: false }, "step.jsonl"),
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
       `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean reward`,
     advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
-    example: problemExample({ groups: 3 }, "step.jsonl", 3),
+    example: problem({ groups: 3 }, "step.jsonl", 3),
   }),
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problem(undefined, "step.jsonl"),
   }),
   "unreadable-response": warning<{ cut: boolean }>({
     message: ({ cut }) => `the response to a logged request ${cut ? "ended early" : "is not JSON"}`,
     advice:
       "check base_url. If it is wrong, correct it and log the groups again with --resend-logged. If it is right, do not log the groups again",
     why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service (not a proxy) answered, only the groups' metrics are missing.",
-    example: problemExample({ cut: true }),
+    example: problem({ cut: true }),
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
     advice: "change the value as the service asks, and log the group again",
     why: "The service refused the request because of this value.",
-    example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-refused": error<{ text: string | undefined }>({
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) =>
       text === undefined ? "log the group again to see the reason" : "fix the group, or leave it out",
-    example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
-    example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
+    example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice: "list its requests with `rollcall ledger status <file>`, or verify with --model, --split and --batch",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice: "find the id of the request with `rollcall ledger status`, and pass it to `rollcall ledger resolve`",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",
@@ -179,54 +179,54 @@ export const runRules = {
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
         : "verify with the options of your `rollcall log` command. If you already pass them, log the file",
-    example: problemExample({ isInvalid: false }, "step.jsonl", 3),
+    example: problem({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
       `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at})`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
-    example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
+    example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged`,
     advice: ({ ledgerArgs }) =>
       `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
-    example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
+    example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
   "resend-impossible": warning<{ id: string }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id }) =>
       `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
-    example: problemExample({ id: "7" }),
+    example: problem({ id: "7" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
     advice: "keep the ledger file between runs (for example in a CI cache), and pass --ledger <file> --require-ledger",
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
-    example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
+    example: problem({ path: "~/.local/share/rollcall/ledger.db" }),
   }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
       `line ${line} has the group key ${id}, but that group was already complete, so the line starts another group`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
-    example: problemExample({ id: '"a"', line: 12 }),
+    example: problem({ id: '"a"', line: 12 }),
   }),
   "incomplete-group": warning<{ groups: number }>({
     message: ({ groups }) => `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
     why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
-    example: problemExample({ groups: 2 }),
+    example: problem({ groups: 2 }),
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
-    example: problemExample({ bytes: 512 }),
+    example: problem({ bytes: 512 }),
   }),
 };

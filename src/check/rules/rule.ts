@@ -55,7 +55,7 @@ export const fileExample = (content: string | Uint8Array, how: Omit<ExampleInput
   ...how,
 });
 
-export const problemExample = <Data>(data: Data, name?: string, line?: number): ExampleProblem<Data> => ({
+export const problem = <Data>(data: Data, name?: string, line?: number): ExampleProblem<Data> => ({
   data,
   location: { ...(name === undefined ? {} : { file: name }), ...(line === undefined ? {} : { line }) },
 });

@@ -14,7 +14,7 @@ import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "
 
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
-    Omit<FollowedFileOptions, "split"> {
+    Omit<FollowedFileOptions, "split" | "host"> {
   /** How long a complete group may wait for other groups. */
   everyMs: number;
   groupSize: number | undefined;
