@@ -93,7 +93,6 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     sent: { ...sent, stop: sent.stop ?? rejectsFailure },
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
-    rejectsEmpty: rejects?.countLines() === 0,
     ledger: runLedger.resultFacts,
   });
 };

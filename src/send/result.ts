@@ -48,7 +48,6 @@ type LogResultParts = Readonly<{
   /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
-  rejectsEmpty?: boolean;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
@@ -94,7 +93,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "" } = run;
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
@@ -124,7 +123,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (stop === undefined) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
-    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
+    const data = { ...facts, unreadable, file, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // `retryable` needs a ledger, because a rerun without a ledger logs everything again.
