@@ -12,11 +12,12 @@ export const compressionUnsupported = (compression: string): Failure =>
   });
 
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {
-  const [why, hint] = {
-    compressed: ["it is compressed", "run without --follow when the file is complete"] as const,
-    document: ["it is one JSON document, not lines", "run without --follow when the file is complete"] as const,
-    "not-a-file": ["it is not a file", "name the file that the training run writes"] as const,
+  const why = {
+    compressed: "it is compressed",
+    document: "it is one JSON document, not lines",
+    "not-a-file": "it is not a file",
   }[found];
+  const hint = "run without --follow, or name the file that the training run writes";
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
