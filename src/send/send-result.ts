@@ -1,8 +1,7 @@
 /** The progress and the result of sending, and the call ids in replies. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
-import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
-import { getValue, openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
+import { getValue, parseJson } from "../json/walk.ts";
 import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
@@ -63,19 +62,15 @@ export interface Reply {
 
 export const emptyCallList = "[]";
 
-/** Without the quotes of JSON. */
 const maxCallIdBytes = 200;
 
 /** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */
 export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string): string => {
-  const list = memberAt(readRoot(body), "call_ids");
-  if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;
-  let left = maxCalls;
-  for (const [, call] of childrenOf(list)) {
-    const { start, end } = spanOf(call);
-    if (--left < 0 || firstByteOf(call) !== quote || end - start - 2 > maxCallIdBytes) return emptyCallList;
-  }
-  return redact(sliceText(body, spanOf(list)));
+  const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
+  const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;
+  return Array.isArray(calls) && calls.length <= maxCalls && calls.every(isId)
+    ? redact(JSON.stringify(calls))
+    : emptyCallList;
 };
 
 export const findFirstCall = (calls: string): string | undefined => {
