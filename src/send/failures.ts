@@ -136,8 +136,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: firstHint + hint });
 };
 
-const onlyRestHint =
-  "Without --on-unknown resend, that command sends only the groups that are counted as not logged";
+const onlyRestHint = "Without --on-unknown resend, that command sends only the groups that are counted as not logged";
 const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
 
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
