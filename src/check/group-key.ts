@@ -1,31 +1,49 @@
 /** Reads the key that puts trajectories into one group. */
 import { hash } from "node:crypto";
 import * as json from "../json/table.ts";
-import { getValue } from "../json/walk.ts";
+import { getValue, isObject } from "../json/walk.ts";
 import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
-export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+
+const maxSearchedObjects = 16;
 
 const readKeyValue = (trajectory: unknown, name: string): unknown =>
   toKeyPaths(name)
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Finds group keys in a trajectory and its metadata, the most certain name first. */
-export const findGroupKeys = (trajectory: unknown) =>
-  groupKeyCandidates.flatMap((name) => {
-    const value = readKeyValue(trajectory, name);
-    return value === undefined ? [] : [{ name, text: JSON.stringify(value) }];
-  });
+/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
+export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
+  );
+  return ["", ...new Set(holders.slice(0, maxSearchedObjects))].flatMap((holder) =>
+    groupKeyCandidates.flatMap((key) => {
+      const name = `${holder}${key}`;
+      const keyValue = readKeyValue(value, name);
+      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
+    }),
+  );
+};
 
 /** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
-  const names = groupBy === undefined ? groupKeyNames : [groupBy, ...groupKeyNames];
-  const value = names.map((name) => readKeyValue(trajectory, name)).find((found) => found !== undefined);
-  return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+  const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
+  const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
+  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
+  return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
+};
+
+/** Ranks a key by the certainty of its name, then by its depth; lower is better. */
+export const rankGroupKey = (name: string): number => {
+  const steps = name.split(".");
+  return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
 /** Opens a reader of the group key that `groupBy` names, by default of `group_id` at the top level. */

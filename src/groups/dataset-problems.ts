@@ -1,7 +1,7 @@
 /** Reports problems that no single value shows: zero variance, stale versions, outliers, duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { findGroupKeys, groupKeyCandidates } from "../check/group-key.ts";
+import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
 import { locateLine } from "../input/index.ts";
@@ -67,7 +67,8 @@ const findSharedKey = (dataset: IndexedGroups) => {
   }
   // If all trajectories have the same value, the value identifies the task, not the prompt.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
-  return groupKeyCandidates.find((name) => isRepeated(values.get(name) ?? []));
+  const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
+  return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
 /** Returns infinities for a group without a version. */
