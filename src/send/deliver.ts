@@ -91,6 +91,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   return logResult(dataset, {
     ...options,
     sent: { ...sent, stop: sent.stop ?? rejectsFailure },
+    rejectsFailure,
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
     ledger: runLedger.resultFacts,

@@ -48,6 +48,7 @@ type LogResultParts = Readonly<{
   /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
+  rejectsFailure?: Failure | undefined;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
@@ -62,7 +63,7 @@ export type LogResult = ReturnType<typeof logResult>;
 export const logResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
-  const failure = planned === undefined ? findFailure(dataset, { ...run, groups }) : undefined;
+  const failure = planned === undefined ? withUnwrittenRejects(dataset, { ...run, groups }) : undefined;
   const status: LogStatus = planned === undefined ? toStatus(groups, failure, sent) : "planned";
   return {
     ...{ status, modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
@@ -90,6 +91,17 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult) =>
   logged + already_logged + unknown === 0 && refused.length === 0;
+
+/** Adds the problems of rejected groups to the failure of a run that cannot write the rejects file. */
+const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
+  const { sent, rejectsFailure: cause = sent.stop } = run;
+  const failure = findFailure(dataset, run);
+  if (cause?.kind.startsWith("rejects-") !== true) return failure;
+  const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
+  const refused = sent.refused.flatMap(({ problems }) => problems);
+  const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
+  return failure?.withDetails({ problems, ruleCounts: dataset.problems.counts });
+};
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
