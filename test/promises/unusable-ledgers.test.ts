@@ -151,8 +151,12 @@ describe.concurrent("a ledger that cannot be used", () => {
         const during = await place.log(args);
         expect([during.code, during.error?.cause], during.stderr).toEqual([8, "storage"]);
         expect(during.document?.groups).toMatchObject({ logged: 1, unknown: 1, not_sent: 1 });
-        expect(during.error?.message).toMatch(/\(r2, .*may or may not have been logged: the service answered 200, and the ledger .*disk is full/);
-        expect(during.error?.hint).toMatch(/ disk space. Then check .* r2\. If it does, run `rollcall ledger resolve r2 --assume-logged .*/);
+        expect(during.error?.message).toMatch(
+          /\(r2, .*may or may not have been logged: the service answered 200, and the ledger .*disk is full/,
+        );
+        expect(during.error?.hint).toMatch(
+          / disk space. Then check .* r2\. If it does, run `rollcall ledger resolve r2 --assume-logged .*/,
+        );
         rmSync(`${disk}/full`);
         const after = await place.log(args);
         expect([after.code, after.document?.groups], after.stderr).toMatchObject([
@@ -181,7 +185,9 @@ describe.concurrent("a ledger that cannot be used", () => {
           8,
           expect.stringMatching(/\(r1, .*may or may not have been logged, and the ledger .*disk is full/),
         ]);
-        expect(cut.error?.hint).toMatch(/ledger resolve r1 --assume-logged .* If not, run the same `rollcall log` command/);
+        expect(cut.error?.hint).toMatch(
+          /ledger resolve r1 --assume-logged .* If not, run the same `rollcall log` command/,
+        );
         rmSync(`${disk}/full`);
         // A copy of the ledger whose last change is only in its write-ahead log.
         const open = new Connection(`${disk}/ledger.db`);
