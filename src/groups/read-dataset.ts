@@ -13,7 +13,7 @@ import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
-import { newScanResult } from "./parts/scan-result.ts";
+import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
 export interface SourceOptions {
@@ -111,6 +111,9 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
+  const requireSplit = (isKnown: boolean) => {
+    if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
+  };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
   const scattered: ScatteredPart[] = [];
@@ -121,6 +124,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     const first = parts.count;
     let grouped = first;
     const onRead = (bytes: number) => {
+      requireSplit(given !== undefined || hasOnlyRequests(found));
       grouping.groupParts(grouped);
       grouped = parts.count;
       options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
@@ -140,7 +144,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
   reportMismatches(found, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
-  if (options.splitNeeded && split === undefined) throw missingSplit(listSplits(requests));
+  requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, byKey);
@@ -176,3 +180,7 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
 
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
+
+/** True if nothing was read yet, or only whole requests, which can name their split. */
+const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
+  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
