@@ -94,6 +94,15 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
+/** Lists keys that the interface does not define, and keys of the metadata. Omits keys whose value is null. */
+export const listCustomKeys = (value: unknown): readonly string[] => {
+  if (!isObject(value)) return [];
+  const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
+  const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
+  const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
+  return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
+};
+
 /** Returns false, and sets no facts, if a field is not valid. */
 export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;

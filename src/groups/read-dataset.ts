@@ -1,12 +1,15 @@
 /** Reads and checks all inputs. */
+import { shortName } from "../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
+import { listCustomKeys } from "../check/trajectory.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
 import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
+import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
@@ -14,7 +17,7 @@ import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import { type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
+import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
 export interface SourceOptions {
   signal: AbortSignal;
@@ -168,13 +171,19 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
 };
 
+const maxNamedKeys = 8;
+
 /** Returns false if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string) => {
   const { groups } = read;
   const { parts, problems } = read.found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
-  if (!parts.has("trajectory")) return true;
-  problems.replaceWithError("group-key-missing", { key, isOfAll: true }, locateOnlySource(read.sources));
+  let first = 0;
+  while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
+  if (first === parts.count) return true;
+  const names = listCustomKeys(readPartValue(getPart(read, first)));
+  const others = names.slice(0, maxNamedKeys).map(shortName);
+  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
   return false;
 };
 

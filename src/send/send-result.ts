@@ -39,6 +39,7 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
+
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
   stop: Failure | undefined;

@@ -60,14 +60,19 @@ export const inputRules = {
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
-  /** With `isOfAll`, an error of the whole input. */
-  "group-key-missing": warning<{ key: string; isOfAll?: true }>({
-    message: ({ key, isOfAll }) =>
-      isOfAll
-        ? `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`
-        : `the group key \`${key}\` is missing or null, so the trajectory is its own group`,
+  /** With `others`, an error of the whole input. */
+  "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
+    message: ({ key, others }) =>
+      others === undefined
+        ? `the group key \`${key}\` is missing or null, so the trajectory is its own group`
+        : `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`,
     redactedMessage: "the group key is missing or null",
-    advice: "give the key a value in every trajectory, or choose another with --group-by",
+    advice: ({ others }) => {
+      if (others === undefined) return "give the key a value in every trajectory, or choose another with --group-by";
+      return others.length === 0
+        ? "add a group key to every trajectory, or leave out --group-by"
+        : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
+    },
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
