@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
-import { locateLine } from "../input/index.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
 import { parseJson } from "../json/walk.ts";
 import { findTrajectorySpans, parseRewards, ReadWindow } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
@@ -14,7 +14,7 @@ import { type Column, DigestTable } from "./parts/column.ts";
 import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
-import { type GroupPart, getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
+import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
 
 /** @param rewards one sketch for each source @throws the signal's reason */
 export const reportDatasetProblems = async (
@@ -224,7 +224,7 @@ const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
 /** Returns an empty list if the file has changed. */
-const readTrajectories = (groupPart: GroupPart) => {
+const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
   try {
     const bytes = positions.readPartStart(groupPart);
     return findTrajectorySpans(bytes, groupPart.part).map(({ start, end }) => bytes.subarray(start, end));
@@ -235,11 +235,18 @@ const readTrajectories = (groupPart: GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
+/** Maximum located originals, because locating a converted trajectory converts its record again. */
+const maxLocatedOriginals = 1000;
+
+const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>
+  [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
+
 /** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { groups, found } = dataset;
   const { parts } = found;
-  const originals = new Map<string, GroupPart>();
+  const originals = new Map<string, () => Promise<ProblemLocation>>();
+  let duplicates = 0;
   let bytesRead = 0;
   for (const [part, suspects] of findSuspects(parts)) {
     const group = groups.groupOf(part);
@@ -255,11 +262,11 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
       const trajectory = partTrajectories[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
-      const original = originals.get(digest);
-      if (original === undefined) originals.set(digest, groupPart);
+      const path = pathOf(parts, part, at);
+      const locateOriginal = originals.get(digest);
+      if (locateOriginal === undefined) originals.set(digest, async () => await positions.locateValue(groupPart, path));
       else {
-        const place = toFileLine(locateLine(original.source, original.part.line));
-        const path = pathOf(parts, part, at);
+        const place = ++duplicates > maxLocatedOriginals ? "another position" : formatPlace(await locateOriginal());
         reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
       }
     }
