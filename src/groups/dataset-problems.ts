@@ -5,8 +5,8 @@ import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
-import { parseJson } from "../json/walk.ts";
-import { findTrajectorySpans, parseRewards, ReadWindow } from "./group-bytes.ts";
+import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
@@ -177,11 +177,18 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
   }
 };
 
-/** `has` is a training bit. */
+const findMissingLogprobs = (trajectory: Buffer): Path => {
+  const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
+  const isUnscored = (entry: unknown): boolean =>
+    isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
+  return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
+};
+
+/** `has` is a training bit, and `pathIn` locates the value in a trajectory. */
 const missingFeatures = [
-  { rule: "no-sampled-turns", has: trainingBits.choice },
-  { rule: "missing-logprobs", has: trainingBits.logprobs },
-  { rule: "missing-tools", has: trainingBits.tools },
+  { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
+  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
+  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
 ] as const;
 
 type MissingFeature = (typeof missingFeatures)[number];
@@ -209,8 +216,10 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
     // With --strict, each file without the feature gets an error, because no group of the file is valid.
-    if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file))
-      reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at });
+    if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
+      const path = () => locateMissingFeature(dataset, at, feature);
+      reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
+    }
     reportedFile = file;
     if (isMissingInInput) {
       // No group has the feature, so skipping invalid groups would leave no group.
@@ -218,6 +227,21 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
+};
+
+/** Longer parts are not searched, because a run may search a thousand parts. */
+const maxSearchedBytes = 2 ** 20;
+
+const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
+  const { parts } = dataset.found;
+  const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
+  const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
+  for (const [at, trajectory] of trajectories.entries()) {
+    const isOnly = trajectories.length === 1;
+    if (isOnly || lacks(recheckBytes(trajectory, dataset.found).parts.columns.training.at(0), feature))
+      return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
+  }
+  return [];
 };
 
 const pathOf = (parts: Parts, part: number, at: number): Path =>

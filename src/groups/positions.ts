@@ -81,7 +81,7 @@ export const mapProblemsToRecords = async (sources: readonly Source[], problems:
 interface PartProblem<Name extends RuleName> {
   data: RuleData<Name>;
   part: number;
-  path?: Path;
+  path?: Path | (() => Path);
   locate?: Locate;
 }
 
@@ -93,7 +93,8 @@ export const reportPart = <Name extends RuleName>(
 ): Severity | undefined => {
   const { parts, problems } = dataset.found;
   problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
-  return problems.report(rule, data, () => (locate ?? openPartLocator(getPart(dataset, part)))(path));
+  const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
+  return problems.report(rule, data, find);
 };
 
 /** An error makes the group invalid. */
