@@ -52,7 +52,12 @@ const skipHint = (valid: ValidGroups = 0) => {
 };
 
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
-export const invalidFilter = (text: string, fault: string, position?: string, hint = celHint): Failure => {
+export const invalidFilter = (
+  text: string,
+  fault: string,
+  position: string | undefined,
+  hint = position === undefined ? celHint : dataHint,
+): Failure => {
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
@@ -61,6 +66,7 @@ export const invalidFilter = (text: string, fault: string, position?: string, hi
 
 const celHint =
   "use a CEL expression over reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
+const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
 export const slowFilter = (text: string, limitMs: number, position: string): Failure => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";

@@ -220,7 +220,8 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     const evaluate = () => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
-      throw invalidFilter(text, "the result is neither true nor false", locate());
+      const hint = "compare the value: --where 'reward > 0.5'";
+      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
     };
     return withFilterFailure(text, evaluate, locate);
   };
