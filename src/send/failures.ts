@@ -104,52 +104,80 @@ export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, deta
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
 };
 
-interface UnknownFacts extends LogCounts, SentRequest, Pick<SendResult, "recordFailure"> {
+interface UnknownFacts
+  extends LogCounts,
+    Pick<SentRequest, "recorded" | "number" | "unknownFailure" | "retryFailure">,
+    Pick<SendResult, "unknownIds" | "unrecorded" | "recordFailure"> {
   positions: string;
   areMoreUnknown: boolean;
   canResolve: boolean;
 }
 
-const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, id?: string) => {
+const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, ids: readonly string[] = []) => {
   const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
-  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${id ?? "<id>"} ${option}`, ledgerArgs)}`;
-  const source = id === undefined ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
+  const given = ids.length === 0 ? "<id>" : ids.join(" ");
+  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${given} ${option}`, ledgerArgs)}`;
+  const source = ids.length === 0 ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
   const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
-  const groups = id === undefined ? "groups with an unknown outcome" : `groups of ${id}`;
+  const groups = ids.length === 0 ? "groups with an unknown outcome" : `groups of ${ids.join(", ")}`;
   const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
   return `check whether the service has the ${groups}. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
-  const { recorded, positions, canResolve, notSent, recordFailure, areMoreUnknown } = facts;
-  const id = areMoreUnknown ? undefined : recorded.id;
-  const place = id === undefined ? positions : `${id}, ${positions}`;
-  const subject = `request ${facts.number} of ${facts.requests} (${place})${areMoreUnknown ? " and other requests" : ""}`;
+  const { recorded, positions, canResolve, unknownFailure, retryFailure, recordFailure } = facts;
+  const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
+  const first = why === undefined ? "" : `: ${describeEnd(why)}`;
+  const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
+  const name = `request ${facts.number} of ${facts.requests}`;
+  const subject = facts.areMoreUnknown
+    ? `${name} (${positions}) and other requests may or may not have been logged`
+    : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
+  const ids = facts.areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
+  const hasRest = facts.notSent > 0;
+  const andRest = hasRest ? " and send the rest" : "";
+  const orRest = hasRest ? `. Without --on-unknown resend, that command sends only ${countedAsNotLogged}` : "";
   const hint = canResolve
-    ? `to resolve the request${notSent > 0 ? " and send the rest" : ""}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
+    ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
-      ? `${toCheckServiceHint(facts, id)}${notSent > 0 ? `. ${onlyRestHint}` : ""}`
+      ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check the service before you send the groups with an unknown outcome again, because it may have them";
-  const end = recordFailure === undefined ? "" : `, and the ledger could not record this: ${recordFailure.message}`;
-  const message = `${subject} may or may not have been logged${describeCauses(facts, details)}${end}; ${formatCounts(facts)}`;
-  const firstHint = recordFailure === undefined ? "" : `${repairLedgerHint}. Then `;
-  return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: firstHint + hint });
+  const end = recordFailure === undefined ? "" : `, and ${ledgerFailed}: ${recordFailure.message}`;
+  const message = `${subject}${reasons}${end}; ${formatCounts(facts)}`;
+  const wholeHint = recordFailure === undefined ? hint : `${repairLedgerHint}. Then ${hint}`;
+  return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
-
-const onlyRestHint = "Without --on-unknown resend, that command sends only the groups that are counted as not logged";
-const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
 
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
   `groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
 
-const describeCauses = (
-  { unknownFailure, retryFailure, recordFailure, lastOutcome: { status } }: UnknownFacts,
-  { cause }: FailureDetails,
-) => {
-  if (recordFailure !== undefined && status !== null) return `: the service answered ${status}`;
-  const first = unknownFailure ?? (isFailure(cause, "interrupted") ? cause : undefined);
-  const retry = retryFailure === undefined ? "" : `, and the retry failed: ${describeEnd(retryFailure)}`;
-  return `${first === undefined ? "" : `: ${describeEnd(first)}`}${retry}`;
+const countedAsNotLogged = "the groups that are counted as not logged";
+const ledgerFailed = "the ledger could not record this";
+const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
+
+export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Failure => {
+  const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
+  const unknownIds = [...facts.unknownIds]
+    .filter((id) => unrecorded.every((one) => one.id !== id))
+    .flatMap((id) => id ?? []);
+  const resolve = (option: string, isWanted: boolean) => {
+    const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
+    return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
+  };
+  const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the groups that were not sent`;
+  const answers = unrecorded.flatMap(({ id, status }) => (status === null ? [] : `${id} with ${status}`));
+  const unsentIds = unrecorded.flatMap(({ id, status }) => (status === null ? (id ?? []) : []));
+  const outcomes = [
+    ...(answers.length > 0 ? [`the service answered ${sentences.formatList(answers)}`] : []),
+    ...(unsentIds.length > 0 ? [`this run did not send ${sentences.formatList(unsentIds)}`] : []),
+  ];
+  const names = unknownIds.join(", ");
+  const others = names === "" ? "" : `; ${names} may or may not have been logged`;
+  const message = `${outcomes.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
+  const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
+  const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds)}`;
+  return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
 /** Returns the hint of a failure that a rerun alone cannot fix. */

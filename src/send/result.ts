@@ -7,7 +7,7 @@ import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../gro
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
 import type { SendOptions } from "./delivery.ts";
-import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
+import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
@@ -120,7 +120,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const areMoreUnknown = groups.unknown > request.groups.length;
     const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
     const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
-    return logUnknown(data, details);
+    return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (groups.unknown > 0) {

@@ -39,14 +39,16 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
-
+  unknownIds: Set<string | undefined>;
+  /** Requests whose known outcome the ledger could not record. `status` is null without an answer. */
+  unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[];
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
   stop: Failure | undefined;
 }
 
 export const emptySendResult = (stop?: Failure): SendResult => ({
-  ...{ replies: [], unreadableReplies: [], refused: [] },
+  ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
   ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });

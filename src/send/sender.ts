@@ -52,7 +52,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
   const markUnknown = (sentRequest: requests.SentRequest, last = sentRequest.unknownFailure) => {
     outcomes.setAll(sentRequest.request.groups, "unknown");
-
+    sent.unknownIds.add(sentRequest.recorded.id);
     unknown = { ...sentRequest, retryFailure: last === sentRequest.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: results.RequestChange) => {
@@ -69,9 +69,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
 
   /** If recording fails, the outcome is unknown to the next run. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
-    await runLedger.recordOutcome(request.recorded, { ...request.lastOutcome, state }).catch((thrown: unknown) => {
+    const { recorded, lastOutcome } = request;
+    const { status } = lastOutcome;
+    await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
       sent.recordFailure ??= toFailure(thrown);
+      if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
       throw thrown;
     });
   };
