@@ -3,7 +3,6 @@ import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {

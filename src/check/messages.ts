@@ -143,8 +143,6 @@ const readToolName = (table: JsonTable, events: readonly number[], at: number) =
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
 
-/** Limits suggestions, because a suggestion compares all names. */
-
 /** @param offered names of the offered tools; undefined if unknown */
 export const inspectCalls = (
   table: JsonTable,

@@ -94,6 +94,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     rejectsFailure,
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
+    rejectsEmpty: rejects?.countLines() === 0,
     ledger: runLedger.resultFacts,
   });
 };

@@ -89,10 +89,15 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
     /** Plans resends of the unknown requests. `impossible` has the ids of requests whose bytes the input lacks. */
     planResends() {
-      const entries = priorOutcomes.unknownEntries().filter((entry) => canResend(entry, options));
-      const jobs = entries.map(toJob);
-      const impossible = entries.flatMap(({ id }, at) => (jobs[at] === undefined ? id : []));
-      return { jobs: jobs.flatMap((job) => job ?? []), impossible };
+      const jobs: Job[] = [];
+      const impossible: string[] = [];
+      for (const entry of priorOutcomes.unknownEntries()) {
+        if (!canResend(entry, options)) continue;
+        const job = toJob(entry);
+        if (job === undefined) impossible.push(entry.id);
+        else jobs.push(job);
+      }
+      return { jobs, impossible };
     },
     findIdempotencyKey: ({ request, recorded }: Job) =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),

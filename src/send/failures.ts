@@ -83,14 +83,16 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
 interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
+  isEmpty: boolean;
   /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
   isConverted: boolean;
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
-  const { hasLedger, file, isConverted } = facts;
+  const { hasLedger, file, isEmpty, isConverted } = facts;
+  const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
-  const message = `${sentences.formatRejected(facts)} (see ${file}), ${sentences.formatLogged(facts)}`;
+  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.formatLogged(facts)}`;
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`
     : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
@@ -183,6 +185,8 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
 /** Returns the hint of a failure that a rerun alone cannot fix. */
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
+  if (kind === "invalid-input" && details.hint !== undefined && details.problems?.length !== 1)
+    return `${fixNamedHint}; or ${details.hint}`;
   return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 

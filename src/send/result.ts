@@ -49,6 +49,7 @@ type LogResultParts = Readonly<{
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
   rejectsFailure?: Failure | undefined;
+  rejectsEmpty?: boolean;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
@@ -105,7 +106,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "" } = run;
+  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
@@ -135,7 +136,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (stop === undefined) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
-    const data = { ...facts, unreadable, file, isConverted: dataset.conversion !== undefined };
+    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // `retryable` needs a ledger, because a rerun without a ledger logs everything again.

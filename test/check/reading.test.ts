@@ -126,13 +126,13 @@ describe("the findings of several files", () => {
     };
     expect(await found(false)).toEqual([
       "w zero-variance-group 1:1:1",
-      "w no-sampled-turns 1:1:1",
-      "w duplicate-trajectory 1:2:124 trajectories.1 1:1",
+      "w no-sampled-turns 1:1:42 trajectories.0.messages_and_choices",
+      "w duplicate-trajectory 1:2:124 trajectories.1 1:1 0",
       "w reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
       "e wrong-type 1:3:227 trajectories.1.reward",
       "w zero-variance-group 1:4:1",
-      "w duplicate-trajectory 1:4:18 trajectories.0 1:1",
-      "w duplicate-trajectory 1:4:124 trajectories.1 1:1",
+      "w duplicate-trajectory 1:4:18 trajectories.0 1:1 0",
+      "w duplicate-trajectory 1:4:124 trajectories.1 1:1 1",
       "w mixed-policy-versions 2:3:1 2 4",
       "w mixed-policy-versions 2:5:1 4 5",
       "e group-scattered 2:8:117 group_id 1 1",
@@ -149,11 +149,11 @@ describe("the findings of several files", () => {
       "e reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
       "e wrong-type 1:3:227 trajectories.1.reward",
       "e zero-variance-group 1:4:1",
-      "e no-sampled-turns 1:5:1",
+      "e no-sampled-turns 1:5:42 trajectories.0.messages_and_choices",
       "e mixed-policy-versions 2:3:1 2 4",
       "e mixed-policy-versions 2:5:1 4 5",
       "e group-scattered 2:8:117 group_id 1 1",
-      "e no-sampled-turns 2:9:1",
+      "e no-sampled-turns 2:9:25 messages_and_choices",
       "e single-trajectory-group 3:1:1",
       "e single-trajectory-group 3:3:1",
       "e json-truncated 3:5:2",
@@ -202,7 +202,7 @@ describe("grouping", () => {
     ]);
   });
 
-  it("fails if no line has the key, even if the warning is allowed", async () => {
+  it("fails if no line has the key, and names the keys that exist", async () => {
     const text = [1, 2].map((prompt_id) => JSON.stringify({ ...plain, promptid: null, prompt_id })).join("\n");
     const strictness = { ...defaultStrictness, allowed: new Set(["group-key-missing"]) };
     const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", strictness });
@@ -211,7 +211,7 @@ describe("grouping", () => {
       {
         rule: "group-key-missing",
         severity: "error",
-        advice: expect.stringMatching(/choose another with --group-by/),
+        advice: expect.stringMatching(/--group-by prompt_id, or a path/),
       },
     ]);
     expect(problems.isInputBroken).toBe(true);

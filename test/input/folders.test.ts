@@ -181,7 +181,7 @@ describe("a folder as input", () => {
     const logged = await runRollcall(words, { cwd, env: newHome() });
     expect([logged.code, JSON.parse(logged.stdout).groups]).toMatchObject([7, { read: 5, logged: 4, rejected: 1 }]);
     expect(JSON.parse(logged.stderr.trim().split("\n").at(-1) ?? "").error).toMatchObject({
-      message: "1 unreadable record rejected (see rows/a.parquet.rejected), 4 groups logged",
+      message: "1 unreadable record rejected (the rejects file is empty), 4 groups logged",
       next: `rollcall ${words.join(" ")}`,
     });
   });

@@ -37,8 +37,8 @@ interface SyntaxProblem {
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
-  word: [({ word }) => `the word \`${word}\` is not JSON`, "write keys and strings in double quotes"],
-  comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the comma"],
+  word: [({ word }) => `the word \`${word}\` is not JSON`, "write keys and strings in double quotes, or remove the text"],
+  comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the extra character"],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",

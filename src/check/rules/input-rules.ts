@@ -193,14 +193,14 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at})`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}) and not sent again`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
-      `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged`,
+      `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) =>
       `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
     example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),

@@ -75,7 +75,7 @@ describe("rollcall check --report", () => {
   it("prints one GitHub annotation for a problem of nearly every group", async () => {
     const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
     const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
-    expect([code, rules]).toEqual([0, ["zero-variance-group", "no-sampled-turns", "missing-tools"]]);
+    expect([code, rules]).toEqual([0, ["zero-variance-group", "missing-tools", "no-sampled-turns"]]);
     expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
   });
 
