@@ -37,7 +37,10 @@ interface SyntaxProblem {
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
-  word: [({ word }) => `the word \`${word}\` is not JSON`, "write keys and strings in double quotes, or remove the text"],
+  word: [
+    ({ word }) => `the word \`${word}\` is not JSON`,
+    "write keys and strings in double quotes, or remove the text",
+  ],
   comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the extra character"],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
