@@ -30,6 +30,12 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
+/** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
+export const isNotTrajectory = (holder: unknown): boolean =>
+  isObject(holder) &&
+  !hasAny(holder, "messages_and_choices") &&
+  (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
+
 /** Returns another tool's name for the field, or the nearest key. */
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));

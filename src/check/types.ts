@@ -1,7 +1,7 @@
 /** Defines types of objects by their fields, and checks values. */
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
-import { hintForMissingField, hintForWrongType } from "./hints.ts";
+import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
@@ -52,8 +52,8 @@ export const defineObjectType = <Name extends string, Derived>(
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
     if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
-    // An object without messages (slot 1) is probably not a trajectory, so its missing reward is not reported.
-    if (field === "reward" && shape.at(table, 1) === 0) return;
+    // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
+    if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
       hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
     report("missing-field", { field, instead }, object, field);

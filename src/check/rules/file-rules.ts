@@ -189,7 +189,7 @@ export const fileRules = {
   }),
   "json-trailing-data": error({
     message: "unexpected data after the JSON value",
-    advice: "write one JSON value on each line",
+    advice: "write one complete JSON value on each line",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({
