@@ -92,8 +92,6 @@ export type FailureDetails = Optional<{
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
-  /** Number of groups that can be sent if the invalid groups are skipped; `some` for a growing file. */
-  validGroups: number | "some";
   /** The file, ledger, profile or filter that the failure is about. */
   subject: string;
   isConverted: boolean;

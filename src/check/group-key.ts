@@ -7,7 +7,7 @@ import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
-export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 const maxSearchedObjects = 16;
 
@@ -17,7 +17,7 @@ const readKeyValue = (trajectory: unknown, name: string): unknown =>
     .find((value) => value !== undefined && value !== null);
 
 /** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
-export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
+export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
@@ -49,7 +49,7 @@ export const rankGroupKey = (name: string): number => {
 /** Opens a reader of the group key that `groupBy` names, by default of `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory: json.JsonValue, report: Report): string | undefined => {
+  return (trajectory: json.JsonValue, report: Report) => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
       if (key !== undefined && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
@@ -59,7 +59,7 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
   };
 };
 
-const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonValue | undefined => {
+const enterStep = (value: json.JsonValue | undefined, step: string) => {
   const holder = value && json.expandLeaf(value);
   if (holder === undefined || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
@@ -68,7 +68,7 @@ const enterStep = (value: json.JsonValue | undefined, step: string): json.JsonVa
 const digestDigits = 16;
 
 /** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
-const formatKey = ({ table, node }: json.JsonValue): string => {
+const formatKey = ({ table, node }: json.JsonValue) => {
   const kind = kindAt(table, node);
   const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;

@@ -3,7 +3,6 @@ import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
@@ -13,58 +12,37 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-const trajectoryKeys = ["messages_and_choices", "messages"];
-
 const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
 
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
-
 /** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
-  if (field === "messages_and_choices")
-    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder, isElement);
+  if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
   // A list of rewards, or an object of scores, is not a reward by another name.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
-  if (isAlias) return `rename ${alias} to ${field}`;
-  if (field === "reward") {
-    const outer = Object.keys(holder).find((name) => hasAny(holder[name], "reward"));
-    return outer === undefined ? undefined : `move reward out of \`${shortName(outer)}\`, next to messages_and_choices`;
-  }
-  // Tools of the Responses API and of Anthropic have the members of the function without a key `function`.
-  const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
-  if (!isFlatTool || hasAny(holder, "function")) return undefined;
-  const schemaHint = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
-  return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${schemaHint}`;
+  return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
 /** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
-  (hintForWrongLevel(holder) !== undefined ||
-    hintForRow(holder) !== undefined ||
-    Object.values(holder).some(
-      (each) => hasAny(each, "messages_and_choices") || hasAny(firstElement(each), ...trajectoryKeys, "trajectories"),
-    ));
+  (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
 
-/** Returns the object's key for the field: another tool's name, or another spelling such as `messagesAndChoices`. */
-const findAlias = (field: string, holder: JsonObject): string | undefined => {
+/** Returns another tool's name for the field, or the nearest key. */
+const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
-  if (known !== undefined) return known;
-  const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
-  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
-  const sameLetters = keys.find((name) => normalize(name) === normalize(field));
   // The name of a short field resembles too many other names.
-  const key = sameLetters ?? (field.length < 8 ? undefined : findNearest(field, keys));
-  return key === undefined ? undefined : shortName(key);
+  if (known !== undefined || field.length < 8) return known;
+  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
+  return findNearest(field, keys);
 };
 
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
@@ -74,7 +52,7 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
     : undefined;
 };
 
-const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
+const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
   const hint = isElement ? undefined : hintForRow(holder);
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
@@ -84,7 +62,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-const hintForRow = (holder: JsonObject): string | undefined => {
+const hintForRow = (holder: JsonObject) => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
@@ -92,7 +70,7 @@ const hintForRow = (holder: JsonObject): string | undefined => {
     return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
   if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
     return "pass --from sharegpt --lossy";
-  const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
+  const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined) return `write \`${shortName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
   const { messages, reward } = findColumns(holder);
@@ -103,76 +81,21 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
 };
 
-const hintForWrapper = (holder: JsonObject, isElement: boolean): string | undefined => {
-  for (const [key, value] of Object.entries(holder)) {
-    const name = shortName(key);
-    if (hasAny(value, "messages_and_choices")) return `move the members of \`${name}\` one level up`;
-    if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
-    if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
-    // A list of trajectories is a group, unless the trajectories have different group keys.
-    const rows = areObjects(value) ? value : [];
-    const groupKey = groupKeyCandidates.find((each) => new Set(rows.map((row) => JSON.stringify(row[each]))).size > 1);
-    if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
-    return `write the trajectories in \`${key}\` on separate lines, and group them with --group-by ${groupKey}`;
-  }
-  if (hasAny(holder, ...trajectoryKeys)) return undefined;
-  const trajectory = '{"messages_and_choices": […], "reward": 1}';
-  return `write ${isElement ? `each trajectory as ${trajectory}` : `${trajectory} or a group {"trajectories": […]} on each line`}`;
-};
-
 export const hintForWrongType = (
   found: unknown,
   { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },
 ) => {
-  const isNumber = wanted.endsWith("number");
-  if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
-  if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
   if (Array.isArray(found) && wanted === "an object") {
     const isExtraArray = isElement || found.some((item) => typeof item === "object");
     return isExtraArray ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
   }
-  if (Array.isArray(found)) return undefined;
-  const list = wanted === "an array" ? listFields[field] : undefined;
-  if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.item}: "${field}": [{…}]`;
-  if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
-  if (isNumber && found.trim() !== "" && Number.isFinite(Number(found)))
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found)))
     return `write it without quotes: ${Number(found)}`;
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
     ? "write the JSON without quotes around it, because it was encoded twice"
     : undefined;
 };
 
-const listFields: Readonly<Record<string, { readonly item: string; readonly keys: readonly string[] }>> = {
-  trajectory_groups: { item: "group", keys: ["trajectories"] },
-  trajectories: { item: "trajectory", keys: ["messages_and_choices"] },
-  messages_and_choices: { item: "message", keys: ["role", "message"] },
-};
-
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
-
-const roleAliases: Readonly<Record<string, string>> = {
-  user: "human environment env prompter",
-  assistant: "gpt ai bot model chatbot agent policy completion",
-  tool: "observation function_response ipython tool_result tool_response",
-  system: "instruction",
-};
-
-export const suggestRole = (role: unknown): string | undefined => {
-  if (typeof role !== "string") return undefined;
-  const alias = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
-  return alias?.[0] ?? findNearest(role.slice(0, maxNameLength), roles);
-};
-
-export const hintForMissingRole = (message: unknown): string | undefined => {
-  if (hasAny(message, "error"))
-    return 'move the error of a failed rollout to its group: "exceptions": [{"type": …, "message": …}]';
-  const { from, type } = isObject(message) ? message : {};
-  const isFrom = typeof from === "string";
-  const sender = isFrom ? from : type;
-  const role = suggestRole(sender);
-  if (role === undefined) return undefined;
-  const keys = isFrom ? 'the key "from" to "role" and "value" to "content"' : 'the key "type" to "role"';
-  return `rename ${keys}${sender === role ? "" : `, and write "${role}" instead of "${shortName(String(sender))}"`}`;
-};

@@ -2,9 +2,8 @@
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { findNearest } from "../nearest.ts";
-import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
-import { maxNameLength, shortName } from "./rules/positions.ts";
+import { roles } from "./hints.ts";
+import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
@@ -36,7 +35,7 @@ const messageShape = new Shape(
     const roleIndex = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(table, roleNode));
     const reporters: ProblemReporter[] = [];
     if (roleIndex < 0) reporters.push(reportRole);
-    const fits = (kind: number, accepted: number): boolean => (kind & (absentOrNull | accepted)) !== 0;
+    const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
     if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
     if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
     if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
@@ -93,11 +92,10 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
 
 const reportRole: ProblemReporter = (table, message, report) => {
   const node = messageShape.at(table, slots.role);
-  if (node === 0)
-    return report("missing-role", { instead: () => hintForMissingRole(json.parseNode(table, message)) }, message);
-  const found = kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
-  const role = found === undefined ? describeValue(table, node) : shortName(found);
-  report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
+  if (node === 0) return report("missing-role", undefined, message);
+  const isString = kindOf(table, node) === Kind.string;
+  const role = isString ? shortName(json.readString(table, node)) : describeValue(table, node);
+  report("unknown-role", { role }, node);
 };
 
 const reportType =
@@ -112,7 +110,7 @@ const reportMissingId: ProblemReporter = (_, message, report) => report("missing
 const eventSize = 3;
 const resultMark = -1;
 
-const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: number): void => {
+const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: number) => {
   const { events, eventCount } = facts;
   events[eventCount] = call;
   events[eventCount + 1] = idNode;
@@ -120,7 +118,7 @@ const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: n
   facts.eventCount += eventSize;
 };
 
-const addCalls = (table: JsonTable, list: number, facts: MessageFacts): void => {
+const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
@@ -137,16 +135,13 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts): void => 
 };
 
 /** Returns 0 for an empty string. */
-const nonEmptyNode = (table: JsonTable, node: number): number => (json.detailOf(table, node) > 0 ? node : 0);
+const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
 /** Returns undefined for a result, or for a call without a name. */
-const readToolName = (table: JsonTable, events: readonly number[], at: number): string | undefined => {
+const readToolName = (table: JsonTable, events: readonly number[], at: number) => {
   const nameNode = events[at + 2] ?? 0;
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
-
-/** Limits suggestions, because a suggestion compares all names. */
-const maxComparedTools = 200;
 
 /** @param offered names of the offered tools; undefined if unknown */
 export const inspectCalls = (
@@ -159,9 +154,7 @@ export const inspectCalls = (
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);
     if (name === undefined || offered.has(name)) continue;
-    const suggestion = () =>
-      offered.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), offered);
-    report("undeclared-tool", { name: shortName(name), suggestion }, events[at + 2] ?? 0);
+    report("undeclared-tool", { name: shortName(name) }, events[at + 2] ?? 0);
   }
   if (lastCallsIndex === eventCount && areAllAnswered(table, facts)) return;
   const { waiting, answeredTools } = matchCalls(table, events, lastCallsIndex);
@@ -181,7 +174,7 @@ export const inspectCalls = (
 };
 
 /** True for the usual order: each result answers the oldest waiting call, and no call waits at the end. */
-const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts): boolean => {
+const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
     // A call without an id cannot have a result.
@@ -194,7 +187,7 @@ const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts):
   return oldest === eventCount;
 };
 
-const haveSameSpelling = (table: JsonTable, a: number, b: number): boolean => {
+const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   const { bytes } = table;
   const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
   if (json.endOf(table, b) - other !== end - from) return false;

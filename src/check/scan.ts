@@ -4,7 +4,7 @@ import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts
 import * as input from "../input/index.ts";
 import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
-import { bomLength, hasLeadingKey, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
+import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
 import { PositionCounter } from "./rules/positions.ts";
@@ -14,9 +14,9 @@ const withReader = cacheReader(keyUses);
 
 interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
-  readonly node: number | undefined;
-  readonly fault: () => SyntaxFault;
-  readonly isLast: boolean;
+  node: number | undefined;
+  fault: () => SyntaxFault;
+  isLast: boolean;
 }
 
 export class Scan {
@@ -46,7 +46,7 @@ export class Scan {
     withReader((reader) => this.#scanLines(lines, reader));
   }
 
-  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader): void {
+  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader) {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
@@ -86,15 +86,14 @@ export class Scan {
     } else if (!isBroken) {
       const syntaxFault = fault();
       faultAt = syntaxFault.at - start;
-      // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reporterAt(block, hasLeadingKey(bytes, faultAt) ? start : syntaxFault.at);
+      const report = this.#reporterAt(block, syntaxFault.at);
       if (syntaxFault.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
       else reportFault(bytes, { fault: syntaxFault.fault, at: faultAt }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
-  async #scanLong(frame: input.LongText): Promise<void> {
+  async #scanLong(frame: input.LongText) {
     const { start, end } = frame;
     const text = { start, end, line: this.#line };
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
@@ -105,7 +104,7 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, isLast }: input.LongText): Promise<void> {
+  async #scanWhole({ start, end, isLast }: input.LongText) {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
@@ -130,7 +129,7 @@ export class Scan {
   }
 }
 
-type SourceOptions = ScanOptions & { readonly signal: AbortSignal; readonly onRead: (bytes: number) => void };
+type SourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
 /** @throws ShrunkSourceError; the signal's reason */
 export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {
@@ -159,18 +158,16 @@ const blankOutByteOrderMarks = (original: Buffer): Buffer => {
 type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
 const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
-  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
+  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
-  if (fault === "more") {
-    const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
-    report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at), extra });
-  } else if (fault === "single-quote") report("json-single-quotes", undefined);
+  if (fault === "more") report("json-trailing-data", undefined);
+  else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at), before: textBefore.at(-1) });
+  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at) });
 };
 
 const maxWordLength = 40;
@@ -178,13 +175,13 @@ const maxWordLength = 40;
 /** Maximum bytes before a fault to search for the key of the faulty value. */
 const maxBytesBefore = 2 ** 12;
 
-const formatCharacter = (bytes: Buffer, at: number): string => {
+const formatCharacter = (bytes: Buffer, at: number) => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;
   return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
-const findInvalidByte = (bytes: Buffer): number => {
+const findInvalidByte = (bytes: Buffer) => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
   while (bytes[end] === decoded[end]) end++;
@@ -201,7 +198,7 @@ const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,
   { result, signal, ...options }: ScanOptions,
-): Promise<boolean> => {
+) => {
   const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;

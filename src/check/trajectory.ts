@@ -83,7 +83,7 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, table): { readonly hasFailureKey: boolean; readonly hasNested: boolean } => ({
+  (kinds, table): { hasFailureKey: boolean; hasNested: boolean } => ({
     hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
     hasNested: kinds.metadata === Kind.object && listNestedMembers(table, shape.at(table, slots.metadata)).length > 0,
   }),
@@ -140,22 +140,22 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
   return true;
 };
 
-const readVersion = (table: JsonTable, slot: number): number => {
+const readVersion = (table: JsonTable, slot: number) => {
   const node = shape.at(table, slot);
   return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;
 };
 
-const inspectExceptions = (table: JsonTable, report: Report): void => {
+const inspectExceptions = (table: JsonTable, report: Report) => {
   for (const key of failureKeys) {
     const node = shape.at(table, slots[key]);
     if (node > 0 && isException(json.parseNode(table, node))) report("exception-in-trajectory", { key }, node);
   }
 };
 
-const isException = (value: unknown): boolean =>
+const isException = (value: unknown) =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
-const inspectTools = (table: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
+const inspectTools = (table: JsonTable, list: number, report: Report) => {
   const names = new Set<string>();
   let areNamed = true;
   const end = json.nodeAfter(table, list);
@@ -171,7 +171,7 @@ const inspectTools = (table: JsonTable, list: number, report: Report): ReadonlyS
   return areNamed ? names : undefined;
 };
 
-const inspectHistories = (table: JsonTable, list: number, report: Report): void => {
+const inspectHistories = (table: JsonTable, list: number, report: Report) => {
   checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
@@ -185,21 +185,21 @@ const inspectHistories = (table: JsonTable, list: number, report: Report): void 
 const listNestedMembers = (table: JsonTable, object: number): readonly (readonly [string, number])[] =>
   Array.from(mapMembers(table, object)).filter(([, node]) => (kindOf(table, node) & (Kind.object | Kind.array)) !== 0);
 
-const inspectMetadata = (table: JsonTable, object: number, report: Report): void => {
+const inspectMetadata = (table: JsonTable, object: number, report: Report) => {
   for (const [name, node] of listNestedMembers(table, object)) {
     report("metadata-nested", { key: shortName(name), found: describeValue(table, node) }, node);
   }
 };
 
 /** Derives the names of the metrics; undefined if a metric is repeated, reserved or of a wrong type. */
-const metricsShape = new Shape([], (_, table, object): readonly string[] | undefined => {
+const metricsShape = new Shape([], (_, table, object) => {
   const members = mapMembers(table, object);
   const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);
   const areMetrics = [...members].every(([name, node]) => readMetric(table, node) !== undefined && !isCalculated(name));
   return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 
-const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
+const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: Report) => {
   const names = metricsShape.read(table, object);
   if (names !== undefined) {
     let areFinite = true;
@@ -226,7 +226,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
 
 const letterT = 0x74;
 
-const readMetric = (table: JsonTable, node: number): number | undefined => {
+const readMetric = (table: JsonTable, node: number) => {
   const kind = kindOf(table, node);
   if (kind === Kind.number) return json.readNumber(table, node);
   return kind === Kind.boolean ? Number(json.firstByteAt(table, node) === letterT) : undefined;

@@ -13,7 +13,7 @@ export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, n
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
 /** `check` is for values that are neither absent nor null. */
-type Field = { readonly acceptedKinds: number; readonly expected: string; readonly check?: Check | undefined };
+type Field = { acceptedKinds: number; expected: string; check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
 
@@ -71,7 +71,7 @@ export const defineObjectType = <Name extends string, Derived>(
 const maxIndent = 64;
 
 /** True if the bytes before a value show that the value is in an array. */
-const isElement = ({ bytes }: JsonTable, start: number): boolean =>
+const isElement = ({ bytes }: JsonTable, start: number) =>
   /[[,]\s*$/.test(bytes.toString("latin1", Math.max(0, start - maxIndent), start));
 
 export const reportWrongType = (

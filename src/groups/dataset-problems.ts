@@ -32,7 +32,7 @@ export const reportDatasetProblems = async (
 /** The reporter expects a valid group. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
-  let shared: { readonly key: string | undefined } | undefined;
+  let shared: { key: string | undefined } | undefined;
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
@@ -52,7 +52,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
 
 const maxGroupsForKey = 64;
 
-const findSharedKey = (dataset: IndexedGroups): string | undefined => {
+const findSharedKey = (dataset: IndexedGroups) => {
   const { groups } = dataset;
   const values = new Map<string, string[]>();
   for (let group = 0, checked = 0; group < groups.count && checked < maxGroupsForKey; group++) {
@@ -75,7 +75,7 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
 const findVersionBounds = ({ found: { parts }, groups }: IndexedGroups, group: number) =>
   findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
-const reportStaleGroups = (dataset: IndexedGroups): void => {
+const reportStaleGroups = (dataset: IndexedGroups) => {
   const { found, groups } = dataset;
   const { columns } = found.parts;
   if (columns.version.hasOnlyDefaults) return;
@@ -157,7 +157,7 @@ const findOutlierBound = (rewards: Sketch) => {
   return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
-const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch): Promise<void> => {
+const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch) => {
   const { groups } = dataset;
   const { parts } = dataset.found;
   const bound = findOutlierBound(rewards);
@@ -193,9 +193,9 @@ const missingFeatures = [
 
 type MissingFeature = (typeof missingFeatures)[number];
 
-const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
+const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-const listTrainingBits = ({ columns: { source, training }, count }: Parts): readonly number[] => {
+const listTrainingBits = ({ columns: { source, training }, count }: Parts) => {
   const bits: number[] = [];
   for (let at = 0; at < count; at++) bits[source.at(at)] = (bits[source.at(at)] ?? 0) | training.at(at);
   return bits;
@@ -266,7 +266,7 @@ const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>
   [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
 
 /** @throws the signal's reason */
-const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
+const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { groups, found } = dataset;
   const { parts } = found;
   const originals = new Map<string, () => Promise<ProblemLocation>>();
@@ -309,7 +309,7 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
 }
 
 /** Ignores 0, the fingerprint of trajectories in invalid parts. */
-const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
+const findRepeatedNumbers = (numbers: Column) => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };

@@ -25,7 +25,7 @@ export class DedupKeys {
   }
 
   /** Returns -1 if no group has the key at byte `offset`. */
-  readonly find = (keys: Uint8Array, offset: number): number => {
+  readonly find = (keys: Uint8Array, offset: number) => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const { table } of this.#inputs) {
       const group = table.find(key);
@@ -56,7 +56,7 @@ const openInputKeys = (keys: Digests) => {
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
     /** @param digest default: the digest that `keys` has for the group */
-    add(group: number, digest?: Uint8Array): void {
+    add(group: number, digest?: Uint8Array) {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;

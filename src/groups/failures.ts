@@ -23,7 +23,7 @@ export const invalidInput = (
 ): Failure => {
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
-  const details = { problems: errors, validGroups: valid };
+  const details = { problems: errors };
   if (problems.errors === 1 && first !== undefined) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
     const hint = combineHints(first.advice, valid);
@@ -39,12 +39,12 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-export const combineHints = (fix: string | undefined, valid: ValidGroups): string | undefined => {
+const combineHints = (fix: string | undefined, valid: ValidGroups) => {
   const skip = skipHint(valid);
   return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
 };
 
-const skipHint = (valid: ValidGroups = 0): string | undefined => {
+const skipHint = (valid: ValidGroups = 0) => {
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
   return valid === 0
     ? undefined

@@ -5,17 +5,17 @@ import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping }
 import type { ScanResult } from "./parts/scan-result.ts";
 
 export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey"> {
-  readonly file: string;
-  readonly found: ScanResult;
-  readonly keys: InputKeys;
+  file: string;
+  found: ScanResult;
+  keys: InputKeys;
   /** Trajectories per group; undefined if unknown. */
-  readonly size: number | undefined;
-  readonly elapsed: () => number;
+  size: number | undefined;
+  elapsed: () => number;
   /** True if another run sent a group with this dedup key. Then an open group with the key is complete. */
-  readonly wasSent: (dedupKey: Uint8Array) => boolean;
+  wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
-  readonly onInvalid: () => void;
-  readonly onComplete: (group: number) => void;
+  onInvalid: () => void;
+  onComplete: (group: number) => void;
 }
 
 /** `changedAt` is the time of the last part in monotonic milliseconds. */
@@ -32,18 +32,18 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const completeGroups = new Map<string, number>();
   /** The line of the previous part if that part is unreadable. */
   let unreadable: number | undefined;
-  const reject = (group: number): void => {
+  const reject = (group: number) => {
     groups.reject(group);
     onInvalid();
   };
-  const markAmbiguous = (group: number, unreadableLine: number): void => {
+  const markAmbiguous = (group: number, unreadableLine: number) => {
     if (!groups.isValid(group)) return;
     const location = { file, line: line.at(groups.firstOf(group)) };
     problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, location);
     reject(group);
   };
   /** A key that appears again after its group was complete starts another group. */
-  const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart): void => {
+  const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart) => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
     const data = { id: key, line: line.at(groups.firstOf(last)) };
@@ -51,21 +51,21 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, location);
     if (severity === "error") reject(group);
   };
-  const finish = (group: number, digest: Uint8Array): void => {
+  const finish = (group: number, digest: Uint8Array) => {
     keys.add(group, digest);
     onComplete(group);
   };
-  const complete = (key: string, { group, digest }: OpenGroup): void => {
+  const complete = (key: string, { group, digest }: OpenGroup) => {
     grouping.endGroup(key);
     open.delete(key);
     completeGroups.set(key, group);
     finish(group, digest.digest().subarray(0, digestBytes));
   };
-  const isComplete = ({ group, digest }: OpenGroup): boolean => {
+  const isComplete = ({ group, digest }: OpenGroup) => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
   };
-  const completeAll = (): void => {
+  const completeAll = () => {
     for (const [key, openGroup] of open) complete(key, openGroup);
   };
 
@@ -98,13 +98,13 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       return Array.from(open.values(), ({ group }) => group);
     },
     /** Completes the groups without a new part after `since`, in monotonic milliseconds. */
-    completeIdle(since: number): void {
+    completeIdle(since: number) {
       for (const [key, openGroup] of open) {
         if (openGroup.changedAt > since) return;
         complete(key, openGroup);
       }
     },
-    completeSent(): void {
+    completeSent() {
       for (const [key, openGroup] of open) if (isComplete(openGroup)) complete(key, openGroup);
     },
     completeAll,

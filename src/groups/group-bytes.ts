@@ -37,7 +37,7 @@ export class ReadWindow {
     return requireUnchanged(this.#readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
-  #readNow(source: Source, start: number, length: number): Buffer {
+  #readNow(source: Source, start: number, length: number) {
     if (!this.#has(source, start, length)) {
       const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
       this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
@@ -47,7 +47,7 @@ export class ReadWindow {
     return this.#bytes.subarray(start - this.#start, start - this.#start + length);
   }
 
-  #has(source: Source, start: number, length: number): boolean {
+  #has(source: Source, start: number, length: number) {
     const startsInside = this.#source === source && start >= this.#start;
     return startsInside && start + length <= this.#start + this.#bytes.length;
   }
@@ -119,7 +119,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
     }),
   );
 
-export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { readonly file: string; readonly line: number } }>;
+export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { file: string; line: number } }>;
 
 /** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {

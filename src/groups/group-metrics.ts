@@ -19,11 +19,11 @@ export const subtractFromMetrics = async (dataset: IndexedGroups, refused: reado
   }
 };
 
-const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
+const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
   if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
-const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
+const subtractParts = async (dataset: IndexedGroups, group: number) => {
   const window = new ReadWindow();
   for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;

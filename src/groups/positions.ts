@@ -79,10 +79,10 @@ export const mapProblemsToRecords = async (sources: readonly Source[], problems:
 };
 
 interface PartProblem<Name extends RuleName> {
-  readonly data: RuleData<Name>;
-  readonly part: number;
-  readonly path?: Path | (() => Path);
-  readonly locate?: Locate;
+  data: RuleData<Name>;
+  part: number;
+  path?: Path | (() => Path);
+  locate?: Locate;
 }
 
 /** Reads the part only if the problem is stored. */
@@ -101,7 +101,7 @@ export const reportPart = <Name extends RuleName>(
 export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
-  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { readonly group: number; readonly part?: number },
+  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { group: number; part?: number },
 ): void => {
   const { groups } = dataset;
   if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);
@@ -120,8 +120,8 @@ const findPartAt = (
   { columns, count }: Parts,
   source: number,
   { line = -1, offset }: { line?: number | undefined; offset?: number | undefined },
-): number | undefined => {
-  const isBefore = (at: number): boolean => {
+) => {
+  const isBefore = (at: number) => {
     if (columns.source.at(at) !== source) return columns.source.at(at) < source;
     return offset === undefined ? columns.line.at(at) <= line : columns.start.at(at) <= offset;
   };
@@ -146,7 +146,7 @@ export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, pr
   return { group, trajectory, message };
 };
 
-const indexAfter = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
+const indexAfter = (path: NonNullable<Problem["path"]>, list: string) => {
   const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
   return typeof step === "number" ? step : undefined;
 };

@@ -20,52 +20,52 @@ import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
 export interface SourceOptions {
-  readonly signal: AbortSignal;
-  readonly split: string | undefined;
+  signal: AbortSignal;
+  split: string | undefined;
   /** True if the options or all inputs must name the split. */
-  readonly splitNeeded: boolean;
+  splitNeeded: boolean;
   /** Key that groups trajectories, even if they are not adjacent. Default: `group_id` groups adjacent trajectories. */
-  readonly groupBy: string | undefined;
-  readonly strictness?: Strictness | undefined;
+  groupBy: string | undefined;
+  strictness?: Strictness | undefined;
   /** True if nothing is sent, selected or compared, so parts need no digests. */
-  readonly skipsDigests?: boolean;
-  readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
+  skipsDigests?: boolean;
+  onProgress: (progress: { bytes: number; of: number }) => void;
 }
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
-  readonly host: Host;
+  host: Host;
   /** Paths; `-` or an empty list is standard input. */
-  readonly files: readonly string[];
-  readonly maxUnpackedBytes: number;
+  files: readonly string[];
+  maxUnpackedBytes: number;
   /** True to read the other inputs if an input cannot be opened. */
-  readonly continuesAfterErrors?: boolean;
-  readonly foreign: FormatOptions;
+  continuesAfterErrors?: boolean;
+  foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
-  readonly remote?: inputs.RemoteAccess | undefined;
+  remote?: inputs.RemoteAccess | undefined;
   /** Called before any input is read. An exception of the callback ends the run. */
-  readonly onOpened: () => void;
+  onOpened: () => void;
 }
 
 export type FilteredOut = Readonly<
-  Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
+  Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
 >;
 
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
-  readonly split: string | undefined;
+  split: string | undefined;
   /** Keys of requests in the input, except `split` and `trajectory_groups`. Every sent request gets them. */
-  readonly ownKeys: OwnKeys;
-  readonly problems: Problems;
-  readonly conversion?: Conversion | undefined;
+  ownKeys: OwnKeys;
+  problems: Problems;
+  conversion?: Conversion | undefined;
   /** Files without rollouts that rollcall found in folders. */
-  readonly skippedFiles?: readonly string[] | undefined;
+  skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
-  readonly repeatedFiles?: readonly string[];
-  readonly filteredOut?: FilteredOut | undefined;
+  repeatedFiles?: readonly string[];
+  filteredOut?: FilteredOut | undefined;
   /** Returns the number of a group before the selection. */
-  readonly originalGroup?: (group: number) => number;
+  originalGroup?: (group: number) => number;
   /** The result of `countUnreadable` before a selection; undefined without a selection. */
-  readonly unreadable?: number;
+  unreadable?: number;
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
-  const requireSplit = (isKnown: boolean): void => {
+  const requireSplit = (isKnown: boolean) => {
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
@@ -145,8 +145,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
-  const isConverted = sources.some(({ origin }) => origin !== undefined);
-  reportMismatches(found, { split: given, location: locateOnlySource(sources), isConverted });
+  reportMismatches(found, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
@@ -164,10 +163,10 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 };
 
 /** Converted input needs no stored errors for its rejects, because the rejects are original records. */
-const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
+const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
+const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number) => {
   for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
 };
@@ -175,7 +174,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 const maxNamedKeys = 8;
 
 /** Returns false if no trajectory has the key. */
-const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
+const checkGroupKey = (read: IndexedGroups, key: string) => {
   const { groups } = read;
   const { parts, problems } = read.found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
@@ -192,5 +191,5 @@ const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): Problem
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */
-const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
+const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

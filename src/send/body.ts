@@ -83,7 +83,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
 
   const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
   /** Reads synchronously, which is faster for bytes in the system's cache. */
-  const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
+  const readBytes = async (part: number, { from, into }: { from: number; into: Buffer }) => {
     const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
     bytesSinceTurn += into.length + readCostBytes;
     if (bytesSinceTurn >= maxBytesBetweenTurns) {

@@ -101,14 +101,12 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
 
 type DeliveryJobs = { delivery: Delivery; jobs: readonly Job[] };
 
-const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
+const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
   const { body, compression } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
-    const range = jobs.length === 1 ? "1, because one request is planned" : `a whole number from 1 to ${jobs.length}`;
-    const wanted = jobs.length === 0 ? "the number of a planned request, but no request is planned" : range;
-    throw wrongValue("--body", String(body.number), wanted);
+    throw wrongValue("--body", String(body.number), `the number of a planned request (${jobs.length} planned)`);
   }
   const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression === undefined ? chunks : await compress(chunks, compression))
@@ -164,8 +162,8 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   const { problems } = dataset;
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
-  const { jobs, obstacles } = delivery.planResends();
-  for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle });
+  const { jobs, impossible } = delivery.planResends();
+  for (const id of impossible) problems.report("resend-impossible", { id });
   const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);

@@ -15,34 +15,34 @@ import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts
 
 export interface DeliverOptions extends RunLedgerOptions {
   /** Returns the log URL, or the identity of the local store. */
-  readonly destination: () => Promise<string>;
-  readonly client: () => Promise<Client>;
-  readonly maxRequestBytes: number;
-  readonly oneRequest: boolean;
-  readonly concurrency: number;
-  readonly onInvalid: "stop" | "skip";
-  readonly onRefused: "stop" | "skip";
-  readonly onUnknown: "stop" | "resend" | "leave";
+  destination: () => Promise<string>;
+  client: () => Promise<Client>;
+  maxRequestBytes: number;
+  oneRequest: boolean;
+  concurrency: number;
+  onInvalid: "stop" | "skip";
+  onRefused: "stop" | "skip";
+  onUnknown: "stop" | "resend" | "leave";
   /** Default: the first file's name with `.rejected`. */
-  readonly rejects: string | undefined;
-  readonly redact: (json: string) => string;
+  rejects: string | undefined;
+  redact: (json: string) => string;
   /** The options with which `rollcall ledger` finds the run's ledger and service. */
-  readonly ledgerArgs: readonly string[];
-  readonly compression: Compression | undefined;
+  ledgerArgs: readonly string[];
+  compression: Compression | undefined;
   /** In a dry run, writes the body with this number (the first is 1). A piece is valid until `write` resolves. */
-  readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
-  readonly onProgress: (progress: SendProgress) => void;
-  readonly onResend: (requests: number) => void;
+  body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
+  onProgress: (progress: SendProgress) => void;
+  onResend: (requests: number) => void;
 }
 
 interface DeliveryState {
-  readonly file: string;
-  readonly runLedger: RunLedger;
-  readonly outcomes: GroupOutcomes;
-  readonly dedupKeys: DedupKeys;
-  readonly priorOutcomes: PriorOutcomes;
+  file: string;
+  runLedger: RunLedger;
+  outcomes: GroupOutcomes;
+  dedupKeys: DedupKeys;
+  priorOutcomes: PriorOutcomes;
   /** Returns the number of a group in `priorOutcomes`. */
-  readonly numberOf: (group: number) => number;
+  numberOf: (group: number) => number;
 }
 
 export type SendOptions = Omit<DeliverOptions, "client"> &
@@ -60,15 +60,14 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends the bytes of an entry, or the obstacle: missing `groups`, or another `envelope`. */
-  const toJob = (entry: Entry): Job | "groups" | "envelope" => {
+  /** Returns a job that resends the bytes of an entry; undefined if the input does not have these bytes. */
+  const toJob = ({ id, key, firstTried, ...entry }: Entry): Job | undefined => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
-    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return "groups";
+    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
     const current = envelope();
     const request = planRequest(dataset, { envelope: current, groups });
     const isSame = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
-    const { id, key, firstTried } = entry;
-    return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
+    return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
   };
 
   return {
@@ -85,35 +84,35 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
     },
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-    setPriorOutcomes(groups: Iterable<number>): void {
+    setPriorOutcomes(groups: Iterable<number>) {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** Plans resends of the unknown requests. `obstacles` has the obstacles of `toJob` by request id. */
+    /** Plans resends of the unknown requests. `impossible` has the ids of requests whose bytes the input lacks. */
     planResends() {
       const jobs: Job[] = [];
-      const obstacles = new Map<string, "groups" | "envelope">();
+      const impossible: string[] = [];
       for (const entry of priorOutcomes.unknownEntries()) {
         if (!canResend(entry, options)) continue;
         const job = toJob(entry);
-        if (typeof job === "string") obstacles.set(entry.id, job);
+        if (job === undefined) impossible.push(entry.id);
         else jobs.push(job);
       }
-      return { jobs, obstacles };
+      return { jobs, impossible };
     },
-    findIdempotencyKey: ({ request, recorded }: Job): string | null =>
+    findIdempotencyKey: ({ request, recorded }: Job) =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
     async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isAfterSignal);
       return sender;
     },
-    async subtractRefused(): Promise<void> {
+    async subtractRefused() {
       const refused = sendResult().refused.map(({ group }) => group);
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
     },
-    reportPriorRuns(isCounted: (group: number) => boolean): void {
+    reportPriorRuns(isCounted: (group: number) => boolean) {
       let elsewhere = 0;
       for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
         if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
@@ -130,7 +129,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
 /** @throws Failure `rejects-path-missing` if the first input is not a file */
 export const resolveRejectsPath = (firstInput: string, rejects: string | undefined): string => {
-  const isUrl = isRemote(firstInput);
-  if (rejects === undefined && (firstInput === "-" || isUrl)) throw rejectsPathMissing(isUrl);
+  if (rejects === undefined && (firstInput === "-" || isRemote(firstInput))) throw rejectsPathMissing();
   return rejects ?? `${firstInput}.rejected`;
 };

@@ -1,7 +1,6 @@
 /** Failures of logging groups. */
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
-import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 import { formatLedgerCommand } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
@@ -13,11 +12,12 @@ export const compressionUnsupported = (compression: string): Failure =>
   });
 
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {
-  const [why, hint] = {
-    compressed: ["it is compressed", "run without --follow when the file is complete"] as const,
-    document: ["it is one JSON document, not lines", "run without --follow when the file is complete"] as const,
-    "not-a-file": ["it is not a file", "name the file that the training run writes"] as const,
+  const why = {
+    compressed: "it is compressed",
+    document: "it is one JSON document, not lines",
+    "not-a-file": "it is not a file",
   }[found];
+  const hint = "run without --follow, or name the file that the training run writes";
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
@@ -48,9 +48,8 @@ export const rejectsExist = (file: string): Failure =>
     hint: `move the file away, or ${otherRejectsHint}`,
   });
 
-/** @param isRemote true if the first input is a URL, false for standard input */
-export const rejectsPathMissing = (isRemote: boolean): Failure =>
-  new Failure("usage", "rejects-path-missing", `${isRemote ? "a URL" : "standard input"} has no default rejects file`, {
+export const rejectsPathMissing = (): Failure =>
+  new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
     hint: "pass --rejects <file>",
   });
 
@@ -60,21 +59,21 @@ export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
 };
 
 interface LogCounts extends sentences.LoggedCounts {
-  readonly notSent: number;
-  readonly rejected: number;
-  readonly unknown: number;
-  readonly requests: number;
+  notSent: number;
+  rejected: number;
+  unknown: number;
+  requests: number;
   /** True if a rerun skips the logged groups. */
-  readonly hasLedger: boolean;
-  readonly resendLogged: boolean;
-  readonly ledgerArgs: readonly string[];
+  hasLedger: boolean;
+  resendLogged: boolean;
+  ledgerArgs: readonly string[];
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
   const { notSent, rejected, hasLedger } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
-  const first = hasLedger || notSent > 0 ? findFirstStep(stop, details) : fixNamedHint;
+  const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}. Then ${rest}`;
@@ -82,11 +81,11 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
 };
 
 interface RejectedFacts extends LogCounts {
-  readonly unreadable: number;
-  readonly file: string;
-  readonly isEmpty: boolean;
+  unreadable: number;
+  file: string;
+  isEmpty: boolean;
   /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
-  readonly isConverted: boolean;
+  isConverted: boolean;
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
@@ -111,15 +110,12 @@ interface UnknownFacts
   extends LogCounts,
     Pick<SentRequest, "recorded" | "number" | "unknownFailure" | "retryFailure">,
     Pick<SendResult, "unknownIds" | "unrecorded" | "recordFailure"> {
-  readonly positions: string;
-  readonly areMoreUnknown: boolean;
-  readonly canResolve: boolean;
+  positions: string;
+  areMoreUnknown: boolean;
+  canResolve: boolean;
 }
 
-const toCheckServiceHint = (
-  facts: LogCounts & { readonly inputDiffers?: boolean },
-  ids: readonly string[] = [],
-): string => {
+const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, ids: readonly string[] = []) => {
   const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
   const given = ids.length === 0 ? "<id>" : ids.join(" ");
   const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${given} ${option}`, ledgerArgs)}`;
@@ -186,24 +182,17 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Fai
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
-const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
-  if (["auth", "usage", "internal"].includes(stop.code) || hintKinds.has(stop.kind)) return stop.details.hint;
-  if (stop.kind === "input-changed") return stop.details.problems?.[0]?.advice;
-  if (stop.kind === "invalid-input") {
-    const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
-    return combineHints(fix, stop.details.validGroups);
-  }
-  if (stop.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
-  return retryable === false && !stop.retryable ? "fix this error" : undefined;
+/** Returns the hint of a failure that a rerun alone cannot fix. */
+const findFirstStep = ({ kind, retryable, details }: Failure) => {
+  if (kind === "input-changed") return details.problems?.[0]?.advice;
+  if (kind === "invalid-input" && details.hint !== undefined && details.problems?.length !== 1)
+    return `${fixNamedHint}; or ${details.hint}`;
+  return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 
 const fixNamedHint = "fix the reported problems";
 
-const hintKinds = new Set(
-  "endpoint-not-found resource-not-found unexpected-redirect request-too-large rejects-unwritable".split(" "),
-);
-
-const describeEnd = (failure: Failure): string => {
+const describeEnd = (failure: Failure) => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
   const { endedBy, http } = failure.details;
   if (endedBy !== undefined) return endedBy;

@@ -13,14 +13,14 @@ export const openGroupOutcomes = (groups: number) => {
   const codes = new Column("u8");
   codes.length = groups;
   const outcomeOf = (group: number): GroupOutcome => outcomeNames[codes.at(group)] ?? "not_sent";
-  const set = (group: number, outcome: GroupOutcome): void => codes.set(group, outcomeNames.indexOf(outcome));
+  const set = (group: number, outcome: GroupOutcome) => codes.set(group, outcomeNames.indexOf(outcome));
   return {
     outcomeOf,
     set,
-    extendTo(groups: number): void {
+    extendTo(groups: number) {
       codes.length = Math.max(codes.length, groups);
     },
-    setAll(groups: Uint32Array, outcome: GroupOutcome): void {
+    setAll(groups: Uint32Array, outcome: GroupOutcome) {
       for (const group of groups) set(group, outcome);
     },
     groupsWith(outcome: GroupOutcome): Uint32Array {
@@ -43,7 +43,7 @@ export const openGroupOutcomes = (groups: number) => {
   };
 };
 
-export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
+export const rejectInvalid = ({ groups }: { groups: Groups }): GroupOutcomes => {
   const outcomes = openGroupOutcomes(groups.count);
   for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
   return outcomes;

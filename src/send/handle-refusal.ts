@@ -14,17 +14,17 @@ import type { RejectedGroup } from "./rejects.ts";
 
 /** Without `requests` and `refused`, the run ends. */
 interface NextStep {
-  readonly requests?: readonly PlannedRequest[];
+  requests?: readonly PlannedRequest[];
   /** Maximum bytes of later requests. */
-  readonly limit?: number;
-  readonly refused?: readonly RejectedGroup[];
+  limit?: number;
+  refused?: readonly RejectedGroup[];
   /** Default: the failure of the reply. */
-  readonly stop?: Failure | undefined;
+  stop?: Failure | undefined;
 }
 
 interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
-  readonly request: PlannedRequest;
-  readonly answer: Answer;
+  request: PlannedRequest;
+  answer: Answer;
 }
 
 /**
@@ -91,7 +91,7 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
 };
 
 /** Services send numbers, although interface 7 says strings. */
-const parsePosition = (step: string | number | undefined): number | undefined => {
+const parsePosition = (step: string | number | undefined) => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
@@ -102,7 +102,7 @@ const maxItems = 100;
 const locateProblems = async (
   dataset: Dataset,
   { request, items }: { request: PlannedRequest; items: readonly RefusalItem[] },
-): Promise<Problem[]> => {
+) => {
   const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {

@@ -7,11 +7,11 @@ export type PlannedRequest = Readonly<ReturnType<typeof planRequest>>;
 export type RequestEnvelope = Readonly<ReturnType<typeof makeEnvelope>>;
 
 export interface BodyLimit {
-  readonly bytes: number;
+  bytes: number;
   /** True if the limit follows from a 413. */
-  readonly isDiscovered: boolean;
+  isDiscovered: boolean;
   /** The smallest size that the service refused. */
-  readonly refusedBytes?: number;
+  refusedBytes?: number;
 }
 
 /** If `tooLarge`, a larger `--max-request-size` would not help. */
@@ -83,7 +83,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
   }
-  const bytesOf = (from: number, end: number): number =>
+  const bytesOf = (from: number, end: number) =>
     envelopeBytes + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);
   return { count: groups.length, bytesOf };
 };
@@ -97,7 +97,7 @@ export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): num
 };
 
 /** Returns the ends of requests that are as full as possible. */
-const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
+const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = ends.at(-1) ?? count) {
@@ -112,7 +112,7 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly numb
 };
 
 /** With the smallest limit for `maxRequests` requests, the requests are nearly equal. */
-const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number): number => {
+const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number) => {
   let low = 1;
   let high = limit;
   while (low < high) {

@@ -13,7 +13,7 @@ import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/wa
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
-export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
+export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
 /** `redact` is only for the reasons, and also escapes harmful characters. */
 export const openRejects = (
@@ -26,7 +26,7 @@ export const openRejects = (
   const mode = combineModes(dataset.sources, 0o600);
 
   /** Records the digests of the files if they have exactly these groups, because `convert` records no digests. */
-  const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
+  const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
     const reasons: string[] = [];
@@ -41,7 +41,7 @@ export const openRejects = (
   return {
     countLines: () => reader.countLines(),
     /** @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
-    async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
+    async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
         await adopt(rejected);
         for (const file of [path, reasonsPath]) await requireReplaceable(file, written);
@@ -54,7 +54,7 @@ export const openRejects = (
       }
     },
     /** @throws Failure `rejects-exist`, `rejects-unwritable` */
-    async append(rejected: readonly RejectedGroup[]): Promise<void> {
+    async append(rejected: readonly RejectedGroup[]) {
       if (rejected.length === 0) return;
       const isBegun = reader.countLines() > 0;
       const reasons: string[] = [];
@@ -65,9 +65,9 @@ export const openRejects = (
 };
 
 /** The name under which the ledger stores a file's digest before rollcall writes the file. */
-const pendingName = (path: string): string => `${path}.new`;
+const pendingName = (path: string) => `${path}.new`;
 
-const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {
+const requireReplaceable = async (file: string, written: WrittenFiles) => {
   const digest = await hashFile(file);
   // A killed run recorded the pending digest, and may or may not have replaced the file.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
@@ -82,7 +82,7 @@ const replaceFile = async (
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
   { isBegun, written, mode }: { isBegun: boolean; written: WrittenFiles; mode: number },
-): Promise<void> => {
+) => {
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
@@ -106,7 +106,7 @@ const replaceFile = async (
   }
 };
 
-const hashFile = async (path: string): Promise<string | undefined> => {
+const hashFile = async (path: string) => {
   try {
     // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a regular file.
     if (!(await stat(path)).isFile()) return "";
@@ -161,9 +161,9 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
 
 const newlineBytes = Buffer.from("\n");
 
-const problemLineKey = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
+const problemLineKey = ({ readAt, file, line }: Problem) => readAt ?? `${file}:${line}`;
 
-const countLineEnds = (bytes: Buffer): number => {
+const countLineEnds = (bytes: Buffer) => {
   let count = 0;
   for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;
   return count;
@@ -195,7 +195,7 @@ async function* copyParts(
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
-): Promise<boolean> => {
+) => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
   const value = memberAt(readRoot(await window.readPart(first)), "group_id");
@@ -207,7 +207,7 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-const indexErrorsByLine = ({ problems }: grouping.Dataset): ReadonlyMap<string, readonly Problem[]> => {
+const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted()) {
     if (problem.severity !== "error") continue;
@@ -222,7 +222,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset): ReadonlyMap<string, 
 const marginBytes = 4096;
 
 /** If other data is on the line, returns only the part and a newline. */
-const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
+const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);
   const after = start + part.length;

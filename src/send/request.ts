@@ -50,25 +50,25 @@ export const canResend = (
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
 export interface SentRequest {
-  readonly request: PlannedRequest;
-  readonly number: number;
-  readonly recorded: RecordedRequest;
+  request: PlannedRequest;
+  number: number;
+  recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
   /** The error of the attempt that may have been logged, if this run made the attempt. */
   unknownFailure?: Failure | undefined;
-  readonly retryFailure?: Failure | undefined;
+  retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 interface RequestContext extends SendOptions {
   /** `signal` ends a wait at once, and an attempt after `graceMs`. `urgent` ends both at once. */
-  readonly signals: Pick<Host, "signal" | "urgent">;
-  readonly retryBudget: RetryBudget;
-  readonly isStopped: () => boolean;
-  readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
+  signals: Pick<Host, "signal" | "urgent">;
+  retryBudget: RetryBudget;
+  isStopped: () => boolean;
+  onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes of each sent piece, and after the attempt with the negative sum. */
-  readonly onBytesSent: (bytes: number) => void;
+  onBytesSent: (bytes: number) => void;
 }
 
 export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
@@ -117,7 +117,7 @@ const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: st
 const attemptOnce = async (
   { request, recorded }: SentRequest,
   { length, chunks, waitedMs, ...run }: RequestContext & StreamedBody & { waitedMs: number },
-): Promise<Attempt> => {
+) => {
   const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;

@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log` or `check`. */
 import { toFileLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
-import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
+import { type Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
@@ -48,8 +48,8 @@ type LogResultParts = Readonly<{
   /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
-  rejectsEmpty?: boolean;
   rejectsFailure?: Failure | undefined;
+  rejectsEmpty?: boolean;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
   resendLogged: boolean;
@@ -90,7 +90,7 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
-const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
+const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult) =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
 /** Adds the problems of rejected groups to the failure of a run that cannot write the rejects file. */
@@ -105,7 +105,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 };
 
 /** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
-const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
+const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
@@ -157,7 +157,7 @@ const toStopDetails = (stop: Failure): FailureDetails => {
 };
 
 /** `--strict` cannot turn warnings of sending into errors. */
-const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
+const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts) => {
   const { problems } = dataset;
   const { dividedInto } = sent;
   return [

@@ -94,7 +94,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   /** Returns false if the request is divided or resolved, or if other runs claimed some or all groups. */
-  const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
+  const runJob = async ({ request, recorded: earlier }: Job) => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
       recutRequests(groups);
@@ -120,7 +120,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     return true;
   };
 
-  const attemptRequest = async (sentRequest: requests.SentRequest): Promise<Attempt> => {
+  const attemptRequest = async (sentRequest: requests.SentRequest) => {
     try {
       return await requests.sendUntilResolved(dataset, sentRequest, {
         ...options,
@@ -217,7 +217,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. After a signal, each job has one attempt. */
-    async send(jobs: readonly Job[], isAfterSignal: boolean): Promise<void> {
+    async send(jobs: readonly Job[], isAfterSignal: boolean) {
       signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();
       isInterrupted = false;
@@ -238,7 +238,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 };
 
-const isLoggedReply = ({ status }: Pick<results.Reply, "status">): boolean => status >= 200 && status < 300;
+const isLoggedReply = ({ status }: Pick<results.Reply, "status">) => status >= 200 && status < 300;
 
 const maxCopiedKeys = 4096;
 

@@ -116,32 +116,6 @@ describe("exception-in-trajectory", () => {
   });
 });
 
-describe("unknown-role", () => {
-  it.each([
-    ["user", "human"],
-    ["user", "Human"],
-    ["assistant", "GPT"],
-    ["tool", "Tool_Result"],
-    ["user", "usr"],
-  ])("suggests %s for the role %s", async (meant, role) => {
-    const problems = await problemsIn(fileExample(messages(`{"role":"${role}","content":"2+2?"}`, answer)));
-    expect(problems).toContainEqual(
-      expect.objectContaining({ rule: "unknown-role", advice: `did you mean ${meant}?` }),
-    );
-  });
-});
-
-describe("json-syntax", () => {
-  it.each([
-    ["remove this text. Each line must be a group or a trajectory in JSON", "step 17"],
-    ["write true, false, null", '{"messages_and_choices":[],"reward":high}'],
-  ])("advises to %s for %s", async (advice, line) => {
-    expect(await problemsIn(fileExample(`${goodGroup}\n${line}`))).toContainEqual(
-      expect.objectContaining({ rule: "json-syntax", line: 2, advice: expect.stringContaining(advice) }),
-    );
-  });
-});
-
 describe("single-trajectory-group", () => {
   const adviceFor = async (groupBy?: string) => {
     const example = fileExample(trajectory(1, ',"prompt_id":"a"'), groupBy === undefined ? {} : { groupBy });

@@ -109,19 +109,14 @@ describe("a folder as input", () => {
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
     expect(stderr).toContain("empty: error: this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file");
     expect(stderr).toMatch(/`rollcall check others\/a\.json`/);
-    expect(stderr).toMatch(
-      /others: error: no file in this folder contains rollouts \(files read: others\/a.json and 1 more\)/,
-    );
+    expect(stderr).toMatch(/others: error: no file in this folder contains rollouts/);
     expect(code).toBe(3);
   });
 
   it("gives an error, and logs nothing, if all its files are empty or without rollouts", async () => {
     const cwd = folderOf({ "bare/a.jsonl": "", "mixed/a.jsonl": "", "mixed/b.json": "{}" });
-    for (const [folder, named] of [
-      ["bare", "bare/a.jsonl"],
-      ["mixed", "mixed/b.json"],
-    ] as const) {
-      const told = `${folder}: no file in this folder contains rollouts (file read: ${named}) [folder-without-rollouts]`;
+    for (const folder of ["bare", "mixed"]) {
+      const told = `${folder}: no file in this folder contains rollouts [folder-without-rollouts]`;
       for (const args of [["check"], ["log", "m", "--local", "--split", "train"], ["convert", "--out", "made.jsonl"]]) {
         const { code, stderr } = await runRollcall([...args, folder, "--json"], { cwd });
         expect([code, JSON.parse(stderr).error.message]).toEqual([3, told]);

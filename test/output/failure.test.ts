@@ -44,7 +44,7 @@ describe("the frame of a problem", () => {
     expect(problem && (await told(problem)).split("\n").slice(1, 4)).toEqual([
       ' 6 │           "role": "usr",',
       "   │                   ^^^^^",
-      "   = did you mean user?",
+      "   = use developer, system, user, assistant, tool or function",
     ]);
   });
 

@@ -51,7 +51,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
     const [{ id = "" } = {}] = await place.entries();
-    const message = `cannot resend request ${id}: the input lacks some groups of the request`;
+    const message = `cannot resend request ${id}: the input differs from the first attempt`;
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
@@ -63,7 +63,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1]]);
-    const message = expect.stringContaining("1 group in an earlier request may or may not have been logged");
+    const message = expect.stringContaining("1 group in 1 earlier request may or may not have been logged");
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unresolved-requests", message }));
   });
 

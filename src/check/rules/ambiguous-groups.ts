@@ -12,11 +12,11 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 
 interface Membership {
   /** Identifies the files that the record can share a group with. */
-  readonly fileSet: number;
+  fileSet: number;
   /** Undefined for a record that is a whole group. */
-  readonly group: number | undefined;
+  group: number | undefined;
   /** True for a record whose group is unknown. */
-  readonly isUnknown: boolean;
+  isUnknown: boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ interface Membership {
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
   const ambiguous = new Map<number, number>();
-  const addAmbiguous = (member: Membership | undefined, unknownAt: number): void => {
+  const addAmbiguous = (member: Membership | undefined, unknownAt: number) => {
     if (member?.group === undefined || member.isUnknown || member.fileSet !== memberships[unknownAt]?.fileSet) return;
     if (!ambiguous.has(member.group)) ambiguous.set(member.group, unknownAt);
   };
@@ -41,7 +41,7 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
 };
 
 /** True if no group continues after another group and, if `needsProof`, a group has two adjacent members. */
-const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean): boolean => {
+const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean) => {
   const seen = new Set<number>();
   let previous: number | undefined;
   let hasAdjacentMembers = false;

@@ -2,7 +2,7 @@
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
+import { answer, error, errorOfInput, messages, problem, trajectory } from "./rule.ts";
 
 const compressionFaults = {
   cut: "the compressed file is truncated",
@@ -14,45 +14,34 @@ const corruptFile = (program: string, name: string) =>
   errorOfInput<{ wrong: keyof typeof compressionFaults }>({
     message: ({ wrong }) => compressionFaults[wrong],
     advice: `compress or copy the file again, and test it with \`${program} -t\``,
-    why: "A truncated or corrupt file has lost some of its groups.",
-    example: problemExample({ wrong: "cut" }, name),
+    example: problem({ wrong: "cut" }, name),
   });
 
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
 
-const nonFiniteRule = (example: string, advice: string, why: string) =>
+const nonFiniteRule = (example: string, advice: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
       `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
-    why,
     example: trajectory(example),
   });
 
 interface SyntaxProblem {
-  readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
-  readonly word: string;
-  readonly character: string;
-  /** The last character before the fault that is not white space. */
-  readonly before: string | undefined;
+  fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  word: string;
+  character: string;
 }
 
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
   word: [
-    ({ word, before }) => (before === "{" ? `the key \`${word}\` has no quotes` : `the word \`${word}\` is not JSON`),
-    "write true, false, null, or a string in double quotes",
+    ({ word }) => `the word \`${word}\` is not JSON`,
+    "write keys and strings in double quotes, or remove the text",
   ],
-  comma: [
-    ({ character, before }) => {
-      if (character !== "," && before === ",") return `missing value between a comma and \`${character}\``;
-      if (character !== "," && before === undefined) return `\`${character}\` without an opening bracket`;
-      return `missing ${character === "}" && before === "[" ? "`]`" : "value"} before \`${character}\``;
-    },
-    "remove the extra comma",
-  ],
+  comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the extra character"],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",
@@ -68,15 +57,13 @@ export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
     advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problem(undefined, "step.jsonl"),
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined; url: string }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
     advice: ({ url }) =>
-      /^https?:/i.test(url)
-        ? "check the spelling of the URL (rollcall cannot list the files in a folder of a web server)"
-        : `check the spelling of the URL${url.endsWith("/") ? "" : ", and end the URL of a folder with /"}`,
-    example: problemExample({ said: undefined, url: missingUrl }, missingUrl),
+      `check the spelling of the URL${/^hf:.*[^/]$/.test(url) ? ", and end the URL of a folder with /" : ""}`,
+    example: problem({ said: undefined, url: missingUrl }, missingUrl),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>
@@ -85,8 +72,7 @@ export const fileRules = {
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     advice: ({ matches }) =>
       matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
-    why: "A shell does not expand a pattern that matches no file or that is in quotes.",
-    example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
+    example: problem({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
     message: ({ code }) => `cannot read the file: ${describeSystemCode(code)}`,
@@ -94,60 +80,52 @@ export const fileRules = {
       code === "outside-folder"
         ? "pass the path of the file that the link leads to"
         : "make the file readable, or pipe it into standard input",
-    why: "The operating system refuses access to the file, or the file is a link that leads out of the named folder.",
-    example: problemExample({ code: "EACCES" }, "step.jsonl"),
+    example: problem({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
     message: "expected a file, found a folder",
     advice: "name one file of the folder",
-    why: "`--follow` reads one file.",
-    example: problemExample(undefined, "."),
+    example: problem(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
-    message: ({ files: [first, ...rest] }) => {
-      if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
-      const read = rest.length === 0 ? `file read: ${first}` : `files read: ${first} and ${rest.length} more`;
-      return `no file in this folder contains rollouts (${read})`;
-    },
-    advice: ({ files, options = [] }) =>
+    message: ({ files }) =>
       files.length === 0
+        ? "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file"
+        : "no file in this folder contains rollouts",
+    advice: ({ files: [file], options = [] }) =>
+      file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, files[0] ?? ""])}\``,
-    why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
-    example: problemExample({ files: [] }, "runs"),
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
+    example: problem({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
     message: ({ size }) => (size === 0 ? "the input is empty" : "the input has no groups"),
     advice: "name a file with a group or a trajectory on each line",
-    example: problemExample({ size: 0 }, "step.jsonl"),
+    example: problem({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
-    message: ({ by, groups }) =>
-      `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
+    message: ({ by, groups }) => `${by.join(" and ")} matched none of the ${pluralize(groups, "group")}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
-    why: "A filter matched none of the groups.",
-    example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
+    example: problem({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, name }) =>
       `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8${/\.\w+(?='?$)/.exec(name)?.[0] ?? ".jsonl"}`}\``,
     why: "JSON is UTF-8, but PowerShell's `>` and some editors write UTF-16.",
-    example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
+    example: problem({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
     advice: "write the file as UTF-8, or convert it with iconv",
-    why: "JSON is UTF-8. Services refuse other bytes.",
     example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
   "not-json": errorOfInput<{ kind: string; instead: string; unreadable?: string }>({
     message: ({ kind, unreadable }) =>
       unreadable === undefined ? `expected JSON lines, found ${kind}` : `cannot read ${kind}: ${unreadable}`,
     advice: ({ instead }) => instead,
-    why: "The first bytes show another type of file, such as Parquet, zip, tar, CSV, a pickle or a Git LFS pointer.",
-    example: problemExample(
+    example: problem(
       { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
       "step.jsonl",
     ),
@@ -155,13 +133,13 @@ export const fileRules = {
   "endless-device": errorOfInput({
     message: "this device returns data without end",
     advice: "name a file, or pass - to read standard input",
-    example: problemExample(undefined, "/dev/zero"),
+    example: problem(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
-    example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
+    example: problem({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
   "zstd-corrupt": corruptFile("zstd", "step.jsonl.zst"),
@@ -169,31 +147,20 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall read and sent nothing from the file.",
-    example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
+    example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
     message: `the line is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
-    why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput({
     message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
-    why: "rollcall reads a document into one string, unless it is a JSON array. A string in Node holds at most 512 MiB.",
-    example: problemExample(undefined, "step.json"),
+    example: problem(undefined, "step.json"),
   }),
-  "json-nan": nonFiniteRule(
-    "NaN",
-    "leave the key out, or write null",
-    "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
-  ),
-  "json-infinity": nonFiniteRule(
-    "-Infinity",
-    "write a finite number, or leave the key out",
-    "Python's json.dumps writes Infinity by default. JSON has no infinity.",
-  ),
+  "json-nan": nonFiniteRule("NaN", "leave the key out, or write null"),
+  "json-infinity": nonFiniteRule("-Infinity", "write a finite number, or leave the key out"),
   "json-python": error<{ word: string }>({
     message: ({ word }) => `${word} is Python, not JSON`,
     redactedMessage: "found Python, not JSON",
@@ -203,7 +170,6 @@ export const fileRules = {
   "json-single-quotes": error({
     message: "expected a string in double quotes, found single quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
-    why: "A program printed a Python dictionary instead of writing JSON.",
     example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({
@@ -219,29 +185,17 @@ export const fileRules = {
         : last
           ? "wait until no program writes to the file, or delete the line"
           : "write the whole line",
-    why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
-  "json-trailing-data": error<{ lacksBrace: boolean; extra: string | undefined }>({
-    message: ({ lacksBrace }) =>
-      lacksBrace ? "expected `{`, found a key outside of an object" : "unexpected data after the JSON value",
-    advice: ({ lacksBrace, extra }) => {
-      if (lacksBrace) return "add the `{` if the start of the file was cut off, or write the file again";
-      return extra === undefined ? "write one JSON value on each line" : `remove the extra \`${extra}\``;
-    },
+  "json-trailing-data": error({
+    message: "unexpected data after the JSON value",
+    advice: "write one complete JSON value on each line",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({
     message: (problem) => syntaxFaults[problem.fault][0](problem),
     redactedMessage: "invalid JSON",
-    advice: ({ fault, character, before }) => {
-      if (fault === "word" && before === "{") return "write keys in double quotes";
-      if (fault === "word" && before === undefined)
-        return "remove this text. Each line must be a group or a trajectory in JSON";
-      if (fault === "comma" && before === ":") return "write the value after the colon, or remove the key";
-      if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
-      return before === "[" ? "close the array with `]`" : `remove the \`${character}\`, or write the opening bracket`;
-    },
+    advice: ({ fault }) => syntaxFaults[fault][1],
     example: '{"messages_and_choices":[,],"reward":1}',
   }),
 };

@@ -7,14 +7,14 @@ import {
   errorOfWhole,
   fileExample,
   goodGroup,
-  problemExample,
+  problem,
   trajectory,
   warning,
   warningOfWhole,
 } from "./rule.ts";
 
 /** Splits `fault (fix)`. Without a fix, suggests to correct the option that the fault names, or `defaultFix`. */
-const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
+const splitFix = (wrong: string, defaultFix = "fix the record") => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|leave) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
@@ -29,25 +29,24 @@ export const inputRules = {
     advice: ({ wrong = "", contradictsGivenFormat }) =>
       splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
-    example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
+    example: problem({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
     why: "Formats store groups and rewards differently. A wrong guess would log wrong groups or rewards without an error.",
-    example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
+    example: problem({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
     advice: "pass --lossy to convert the files although tokens or turns are missing",
     why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
-    example: problemExample({ format: "verl" }, "1.jsonl"),
+    example: problem({ format: "verl" }, "1.jsonl"),
   }),
   "group-scattered": error<{ id: string; line: number }>({
     message: ({ id, line }) => `group_id ${id} appears again after its group ended (the group began on line ${line})`,
     redactedMessage: "a group_id appears again after its group ended",
     advice: "sort the lines by group_id, or pass --group-by group_id",
-    why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
   "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
@@ -74,14 +73,12 @@ export const inputRules = {
         ? "add a group key to every trajectory, or leave out --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
     },
-    why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
     redactedMessage: "the request in the input has another split",
     advice: ({ own, given }) => `pass --split ${own}. If other groups belong to ${given}, log them in another run`,
-    why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string; isRequest: boolean }>({
@@ -111,8 +108,7 @@ export const inputRules = {
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
-    why: "The input needs several requests, and the service computes metrics for each request separately.",
-    example: problemExample({ requests: 3 }),
+    example: problem({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
@@ -121,8 +117,7 @@ export const inputRules = {
       tooLarge === true
         ? "make the group smaller, or raise the limit of the service, which refused an earlier request as too large (413)"
         : "raise --max-request-size, or make the group smaller",
-    why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
-    example: problemExample({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
+    example: problem({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
   }),
 };
 
@@ -134,58 +129,54 @@ export const runRules = {
         ? "make the program that writes the file only append to it, or replace it with a new file"
         : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
-    example: problemExample({ isFollowed: false }, "step.jsonl"),
+    example: problem({ isFollowed: false }, "step.jsonl"),
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
-      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes ${groups === 1 ? "its mean reward" : "their mean rewards"}`,
+      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean reward`,
     advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
-    example: problemExample({ groups: 3 }, "step.jsonl", 3),
+    example: problem({ groups: 3 }, "step.jsonl", 3),
   }),
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
-    why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problem(undefined, "step.jsonl"),
   }),
   "unreadable-response": warning<{ cut: boolean }>({
     message: ({ cut }) => `the response to a logged request ${cut ? "ended early" : "is not JSON"}`,
     advice:
       "check base_url. If it is wrong, correct it and log the groups again with --resend-logged. If it is right, do not log the groups again",
     why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service (not a proxy) answered, only the groups' metrics are missing.",
-    example: problemExample({ cut: true }),
+    example: problem({ cut: true }),
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
     advice: "change the value as the service asks, and log the group again",
     why: "The service refused the request because of this value.",
-    example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-refused": error<{ text: string | undefined }>({
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) =>
       text === undefined ? "log the group again to see the reason" : "fix the group, or leave it out",
-    why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
-    example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
-    why: "The service refused a request that contained only this group, because the request was too large.",
-    example: problemExample({ bytes: 70_000_000 }, "step.jsonl", 3),
+    example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
     message: "this group was logged more than once",
-    advice:
-      "list its requests with `rollcall ledger status <file>`. If the requests have different models, splits or batches, verify one model, split or batch with --model, --split or --batch",
-    example: problemExample(undefined, "step.jsonl", 3),
+    advice: "list its requests with `rollcall ledger status <file>`, or verify with --model, --split and --batch",
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice: "find the id of the request with `rollcall ledger status`, and pass it to `rollcall ledger resolve`",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",
@@ -193,62 +184,54 @@ export const runRules = {
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
         : "verify with the options of your `rollcall log` command. If you already pass them, log the file",
-    example: problemExample({ isInvalid: false }, "step.jsonl", 3),
+    example: problem({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
-    why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problem(undefined, "step.jsonl", 3),
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}) and not sent again`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
-    why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
-    example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
+    example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
-      `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) =>
       `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
-    why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
-    example: problemExample({ requests: 1, groups: 8, ledgerArgs: [] }),
+    example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
-  "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
-    message: ({ id, obstacle }) =>
-      `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some groups of the request" : "the keys next to trajectory_groups differ from the first attempt"}`,
+  "resend-impossible": warning<{ id: string }>({
+    message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id }) =>
       `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
-    why: "rollcall resends a request with an unknown outcome only with the same bytes.",
-    example: problemExample({ id: "7", obstacle: "groups" }),
+    example: problem({ id: "7" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
     advice: "keep the ledger file between runs (for example in a CI cache), and pass --ledger <file> --require-ledger",
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
-    example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
+    example: problem({ path: "~/.local/share/rollcall/ledger.db" }),
   }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
       `line ${line} has the group key ${id}, but that group was already complete, so the line starts another group`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
-    why: "`--follow` cannot change a group that it has logged.",
-    example: problemExample({ id: '"a"', line: 12 }),
+    example: problem({ id: '"a"', line: 12 }),
   }),
   "incomplete-group": warning<{ groups: number }>({
-    message: ({ groups }) =>
-      `${pluralize(groups, "group is", "groups are")} incomplete, so rollcall did not send ${groups === 1 ? "it" : "them"}`,
+    message: ({ groups }) => `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
     why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
-    example: problemExample({ groups: 2 }),
+    example: problem({ groups: 2 }),
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
-    why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
-    example: problemExample({ bytes: 512 }),
+    example: problem({ bytes: 512 }),
   }),
 };

@@ -8,12 +8,12 @@ import { endOfLine, openBrace } from "../../json/walk.ts";
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
 interface PositionedBytes {
-  readonly bytes: Buffer;
-  readonly start: number;
+  bytes: Buffer;
+  start: number;
   /** Line of the first byte, from 1. */
-  readonly line: number;
+  line: number;
   /** UTF-16 units from the start of the line to the first byte. Default: 0. */
-  readonly unitsBefore?: () => number;
+  unitsBefore?: () => number;
 }
 
 /** Counts positions from a mark that moves forward, so that a long text is counted once. */

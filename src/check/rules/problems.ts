@@ -20,11 +20,11 @@ export const createProblem = <Name extends RuleName>(
   location: ProblemLocation = {},
 ): Problem => {
   const { severity, message, advice } = getRule(rule);
-  const format = (text: RuleText<RuleData<Name>>): string => redactText(typeof text === "string" ? text : text(data));
+  const format = (text: RuleText<RuleData<Name>>) => redactText(typeof text === "string" ? text : text(data));
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
-type RuleProblems = { readonly severity: Severity; count: number; stored: Problem[]; lastInput: string | undefined };
+type RuleProblems = { severity: Severity; count: number; stored: Problem[]; lastInput: string | undefined };
 
 export class Problems {
   readonly strictness: Strictness;
@@ -55,13 +55,13 @@ export class Problems {
     return entry.severity;
   }
 
-  #entryFor(name: string, severity: Severity): RuleProblems {
+  #entryFor(name: string, severity: Severity) {
     const entry = this.#byRule.get(name) ?? { severity, count: 0, stored: [], lastInput: undefined };
     if (entry.count === 0) this.#byRule.set(name, entry);
     return entry;
   }
 
-  #canAdd({ severity, stored, lastInput }: RuleProblems, input: string | undefined): boolean {
+  #canAdd({ severity, stored, lastInput }: RuleProblems, input: string | undefined) {
     const max = this.strictness.writesRejects === true && severity === "error" ? maxPerRuleWithRejects : maxPerRule;
     return stored.length < max || lastInput !== input;
   }
@@ -80,7 +80,7 @@ export class Problems {
 
   /** True if an error concerns the whole input, so that rejecting groups cannot fix the error. */
   get isInputBroken(): boolean {
-    const isOfInput = (rule: string): boolean => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
+    const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
@@ -121,10 +121,10 @@ export class Problems {
   /** Returns stored problems by file, line and column. Files in `inputs` come first, in the order of `inputs`. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
-    const rank = ({ file = "" }: Problem): number => order.get(file) ?? order.size;
+    const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
     // Compares digits as numbers, because a name can end in a row or member number. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
-    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => {
+    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;
       collator ??= new Intl.Collator("en", { numeric: true });
       return collator.compare(a, b);

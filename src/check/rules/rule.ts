@@ -4,32 +4,32 @@ import type { Severity } from "../../failure.ts";
 export type RuleText<Data> = string | ((data: Data) => string);
 
 export interface Rule<Data> {
-  readonly severity: Severity;
-  readonly message: RuleText<Data>;
+  severity: Severity;
+  message: RuleText<Data>;
   /** The message without content of the file; undefined if the message has none. */
-  readonly redactedMessage?: string;
-  readonly advice: RuleText<Data>;
+  redactedMessage?: string;
+  advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
-  readonly why?: string;
+  why?: string;
   /** `whole`: the problem has no excerpt. `input`: rejecting groups cannot solve the problem. */
-  readonly about: "value" | "whole" | "input";
-  readonly example: ExampleInputs | ExampleProblem<Data>;
+  about: "value" | "whole" | "input";
+  example: ExampleInputs | ExampleProblem<Data>;
 }
 
 export interface ExampleInputs {
   /** Contents of files by name; undefined for a missing file. */
-  readonly files: Readonly<Record<string, string | Uint8Array | undefined>>;
-  readonly split?: string;
-  readonly groupBy?: string;
+  files: Readonly<Record<string, string | Uint8Array | undefined>>;
+  split?: string;
+  groupBy?: string;
   /** Content of a file of another split. */
-  readonly against?: string;
+  against?: string;
 }
 
 /** For a rule without example inputs. */
-type ExampleProblem<Data> = { readonly data: Data; readonly location: { file?: string; line?: number } };
+type ExampleProblem<Data> = { data: Data; location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
-  readonly example: string | Uint8Array | Rule<Data>["example"];
+  example: string | Uint8Array | Rule<Data>["example"];
 }
 
 const ruleFactory =
@@ -55,7 +55,7 @@ export const fileExample = (content: string | Uint8Array, how: Omit<ExampleInput
   ...how,
 });
 
-export const problemExample = <Data>(data: Data, name?: string, line?: number): ExampleProblem<Data> => ({
+export const problem = <Data>(data: Data, name?: string, line?: number): ExampleProblem<Data> => ({
   data,
   location: { ...(name === undefined ? {} : { file: name }), ...(line === undefined ? {} : { line }) },
 });

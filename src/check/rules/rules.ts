@@ -58,10 +58,10 @@ export const redactMessage = ({ rule, message }: { rule: string; message: string
 
 /** How a run treats warnings (checking.md). */
 export interface Strictness {
-  readonly strict: boolean;
-  readonly allowed: ReadonlySet<string>;
+  strict: boolean;
+  allowed: ReadonlySet<string>;
   /** True if a rejects file needs the reasons of all errors. */
-  readonly writesRejects?: boolean;
+  writesRejects?: boolean;
 }
 
 export const defaultStrictness: Strictness = { strict: false, allowed: new Set() };

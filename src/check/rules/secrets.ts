@@ -3,7 +3,7 @@ import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
 /** `kind` includes an article, as in `an API key of OpenAI`. */
-type Secret = Span & { readonly kind: string };
+type Secret = Span & { kind: string };
 
 /** Each pattern matches the start of a run of key characters, and begins with two letters, digits or sets: `[sr]k`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -86,13 +86,13 @@ const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
 
 const dash = 0x2d;
 
-const isPrivateKey = (bytes: Buffer, at: number): boolean =>
+const isPrivateKey = (bytes: Buffer, at: number) =>
   bytes[at - 2] === dash &&
   /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
 
 const minDistinctCharacters = 10;
 
-const isPlaceholder = (key: string): boolean =>
+const isPlaceholder = (key: string) =>
   new Set(key).size < minDistinctCharacters ||
   !/\d/.test(key) ||
   /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);

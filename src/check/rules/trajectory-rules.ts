@@ -48,7 +48,6 @@ export const typeRules = {
     message: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
-    why: "The service's interface requires a date with a time. The date must exist: the 30th of February is invalid.",
     example: trajectory(1, ',"start_time":"yesterday"'),
   }),
   "not-an-object": error<{ found: string }>({
@@ -64,7 +63,6 @@ export const typeRules = {
   "duplicate-key": error<{ key: string }>({
     message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
-    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in the other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -141,7 +139,6 @@ export const trainingRules = {
     message: ({ key }) => `\`${key}\` is the name of a computed metric, so this value is ignored`,
     redactedMessage: "a metric has the name of a computed metric, so its value is ignored",
     advice: "rename the metric",
-    why: "The service computes `reward`, `reward_std_dev` and `exception_rate` itself.",
     example: trajectory(1, ',"metrics":{"reward":1}'),
   }),
   "metadata-nested": warning<{ key: string; found: string }>({
@@ -160,18 +157,15 @@ export const trainingRules = {
     advice: 'write it as {"role": …, "content": …}',
     example: messages('"2+2?"', answer),
   }),
-  "missing-role": warning<{ instead: LazyText }>({
+  "missing-role": warning({
     message: "the message has no role and is not a choice",
-    advice: ({ instead }) => instead() ?? "add a role, or put the message into a choice",
+    advice: "add a role, or put the message into a choice",
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
-  "unknown-role": warning<{ role: string; suggestion: LazyText }>({
+  "unknown-role": warning<{ role: string }>({
     message: ({ role }) => `unknown role ${role}`,
     redactedMessage: "unknown role",
-    advice: ({ suggestion }) => {
-      const role = suggestion();
-      return role === undefined ? "use developer, system, user, assistant, tool or function" : `did you mean ${role}?`;
-    },
+    advice: "use developer, system, user, assistant, tool or function",
     why: "Services refuse unknown roles, such as a typo or another framework's name for a role.",
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
@@ -208,7 +202,6 @@ export const trainingRules = {
     message: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so a trainer learns nothing from the group`,
     advice: "make the task harder or easier, or leave such groups out",
-    why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
   "single-trajectory-group": warningOfWhole<{ canRegroup: boolean; key: string | undefined }>({
@@ -267,13 +260,10 @@ export const trainingRules = {
     why: "Without the result, a rollout that was cut off looks like a rollout that ended with the call.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
-  "undeclared-tool": warning<{ name: string; suggestion: LazyText }>({
+  "undeclared-tool": warning<{ name: string }>({
     message: ({ name }) => `the model called the tool \`${name}\`, which is not in \`tools\``,
     redactedMessage: "the model called a tool that is not in `tools`",
-    advice: ({ suggestion }) => {
-      const name = suggestion();
-      return name === undefined ? "add the tool to `tools`" : `the nearest tool in \`tools\` is ${name}`;
-    },
+    advice: "add the tool to `tools`",
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
   }),
@@ -324,7 +314,6 @@ export const trainingRules = {
     message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,
     redactedMessage: "start_time has no UTC offset, so it is ambiguous",
     advice: ({ found }) => `add an offset, such as Z for UTC: ${found}Z`,
-    why: "Without an offset, the time depends on the time zone of the machine that reads it.",
     example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
   }),
   "secret-in-content": warning<{ kind: string }>({

@@ -66,7 +66,7 @@ export class Tally {
     if (sign === 1) this.#addSampled(other.sampled);
   }
 
-  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]): void {
+  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]) {
     this.sampled.choices += choices;
     this.sampled.choicesWithLogprobs += choicesWithLogprobs;
     this.sampled.trajectories += trajectories;
@@ -90,7 +90,7 @@ export class Tally {
     };
   }
 
-  #sumOf(key: string): ExactSum {
+  #sumOf(key: string) {
     const sum = this.byName.get(key) ?? newSum();
     if (sum.count === 0) this.byName.set(key, sum);
     return sum;

@@ -33,14 +33,14 @@ export const addToSketch = (sketch: Sketch, given: number): void => {
   addCount(sketch, value, 1);
 };
 
-const addCount = (sketch: Sketch, value: number, count: number): void => {
+const addCount = (sketch: Sketch, value: number, count: number) => {
   const { values, isRounded } = sketch;
   const key = isRounded ? roundValue(value) : value;
   values.set(key, (values.get(key) ?? 0) + count);
   if (!isRounded && values.size > maxExactValues) roundValues(sketch);
 };
 
-const roundValues = (sketch: Sketch): void => {
+const roundValues = (sketch: Sketch) => {
   const exact = [...sketch.values];
   sketch.values.clear();
   sketch.isRounded = true;
@@ -50,7 +50,7 @@ const roundValues = (sketch: Sketch): void => {
 const double = new DataView(new ArrayBuffer(8));
 
 /** Rounds to the middle of one of 64 ranges per doubling, with a relative error of at most 1/128. */
-const roundValue = (value: number): number => {
+const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
   double.setFloat64(0, magnitude);

@@ -38,11 +38,11 @@ export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void =
   addToLimb(sum, (position >>> 5) + 2, direction * ((fraction >>> 1) >>> (31 - shift)));
 };
 
-const addToLimb = ({ limbs }: ExactSum, limb: number, part: number): void => {
+const addToLimb = ({ limbs }: ExactSum, limb: number, part: number) => {
   limbs[limb] = (limbs[limb] ?? 0) + part;
 };
 
-const emptyLimbs = (sum: ExactSum): void => {
+const emptyLimbs = (sum: ExactSum) => {
   sum.units += toUnits(sum.limbs);
   sum.limbs.fill(0);
   sum.limbAdditions = 0;
@@ -63,7 +63,7 @@ export const meanOfSum = (sum: ExactSum): number => {
   return (Number.isFinite(total) ? total / count : (value / count) * 2 ** exponent) + 0;
 };
 
-const toUnits = (limbs: Float64Array): bigint => {
+const toUnits = (limbs: Float64Array) => {
   let units = 0n;
   for (let at = limbs.length - 1; at >= 0; at--) units = (units << 32n) + BigInt(limbs[at] ?? 0);
   return units;

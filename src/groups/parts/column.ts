@@ -123,7 +123,7 @@ export class Digests {
 }
 
 /** Views bytes as 32-bit words; copies unaligned bytes. */
-const toWords = (bytes: Uint8Array): Uint32Array => {
+const toWords = (bytes: Uint8Array) => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
@@ -162,14 +162,14 @@ export class DigestTable {
     return found === 0 ? undefined : found - 1;
   }
 
-  #grow(): void {
+  #grow() {
     const before = this.#slots;
     this.#slots = new Int32Array(before.length * 2);
     this.#count = 0;
     for (const slot of before) if (slot > 0) this.add(slot - 1);
   }
 
-  #slotOf(wordAt: (word: number) => number): number {
+  #slotOf(wordAt: (word: number) => number) {
     const last = this.#slots.length - 1;
     for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
       const found = this.#slots[slot] ?? 0;
@@ -177,7 +177,7 @@ export class DigestTable {
     }
   }
 
-  #isAt(position: number, wordAt: (word: number) => number): boolean {
+  #isAt(position: number, wordAt: (word: number) => number) {
     for (let word = 0; word < digestWords; word++)
       if (this.#digests.wordOf(position, word) !== wordAt(word)) return false;
     return true;

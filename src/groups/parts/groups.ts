@@ -45,7 +45,7 @@ export class Groups {
     return group;
   }
 
-  #assignGroup(part: number, group: number): void {
+  #assignGroup(part: number, group: number) {
     // Skipped parts are in no group.
     this.#fromGroup.length = part;
     this.#fromGroup.push(part - group);
@@ -104,7 +104,7 @@ export class Groups {
     return bytes + groupOpening.length + commas + groupClosing.length;
   }
 
-  #sum(group: number, column: Column): number {
+  #sum(group: number, column: Column) {
     let sum = 0;
     for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
       sum += column.at(part);
@@ -122,7 +122,7 @@ export class Groups {
     return digest.digest().subarray(0, digestBytes);
   }
 
-  readonly digests = (): Digests => {
+  readonly digests = () => {
     if (this.count === this.#parts.count && !this.#parts.has("trajectory")) return this.#parts.digests;
     const digests = new Digests();
     for (let group = 0; group < this.count; group++) digests.append(this.digestOf(group));
@@ -137,29 +137,29 @@ export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
-  readonly parts: Parts;
-  readonly groups: Groups;
+  parts: Parts;
+  groups: Groups;
   /** True to group all parts of all inputs by a key, false to group adjacent parts of one input by `group_id`. */
-  readonly byKey: boolean;
-  readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
-  readonly onGrouped?: (grouped: GroupedPart) => void;
+  byKey: boolean;
+  onPart?: (part: number, how: { endsGroups: boolean }) => void;
+  onGrouped?: (grouped: GroupedPart) => void;
 }
 
 export interface GroupedPart {
-  readonly part: number;
-  readonly group: number;
+  part: number;
+  group: number;
   /** Undefined for a part without a group key, such as a group on one line. */
-  readonly key: string | undefined;
-  readonly isNew: boolean;
+  key: string | undefined;
+  isNew: boolean;
   /** True if the previous part has the same key, or if the parts of a group can be apart. */
-  readonly isAdjacent: boolean;
+  isAdjacent: boolean;
 }
 
 export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
   const lastPartByKey = new Map<string, number>();
   const scattered: ScatteredPart[] = [];
   let previousKey: string | undefined;
-  const takePart = (part: number): void => {
+  const takePart = (part: number) => {
     const key = parts.keyOf(part);
     // An invalid part without a key may be unreadable bytes of the group around it. Such a part ends no group.
     const isBetween = key === undefined && !parts.isValid(part);
@@ -181,7 +181,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     /** The next part with the key starts another group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
     /** Stops before the line `beforeLine`, and forgets all keys. */
-    groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
+    groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);
       parts.forgetKeys();

@@ -5,13 +5,13 @@ import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 export type InputShape = "requests" | "groups" | "trajectories";
 
 /** Keys of a request that the interface does not define, by decoded name, with their original JSON. */
-export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
+export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
-  readonly split: string | undefined;
-  readonly keys: OwnKeys;
-  readonly location: ProblemLocation;
-  readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
+  split: string | undefined;
+  keys: OwnKeys;
+  location: ProblemLocation;
+  keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
 /** Enough stored requests to show a difference. */
@@ -42,44 +42,36 @@ export class Requests {
   }
 }
 
-const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
-
 /** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
-  { split, location, isConverted }: { split: string | undefined; location?: ProblemLocation; isConverted?: boolean },
+  { split, location }: { split: string | undefined; location?: ProblemLocation },
 ): void => {
   const isMixed = shapes.size > 1;
-  const ownShapes = [...shapes].filter((shape) => shape !== "groups");
-  const mixed =
-    isConverted === true && shapes.has("groups")
-      ? [...ownShapes, "files that rollcall converted to groups"]
-      : [...shapes];
-  if (isMixed) problems.report("mixed-shapes", { shapes: mixed }, location);
+  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
   const [first, ...others] = requests.distinct;
   if (first === undefined) return;
-  const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
-  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean): void => {
-    if (key === undefined) return;
-    problems.report("request-key-mismatch", { key, other, isRequest }, () => locate(request, key));
-  };
   for (const request of requests.distinct) {
     const { split: own } = request;
     if (split !== undefined && own !== undefined && own !== split)
-      problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
+      problems.report("split-mismatch", { own, given: split }, () => locateKey(request, "split"));
   }
+  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean) => {
+    if (key !== undefined)
+      problems.report("request-key-mismatch", { key, other, isRequest }, () => locateKey(request, key));
+  };
   for (const other of others)
     reportKey(other, findDifferingKey(first.keys, other.keys), toFileLine(first.location), true);
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
   if (isMixed) reportKey(first, first.keys.keys().next().value, rest, false);
 };
 
-/** Ignores white space between the tokens of values. */
-const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
-  [...a.keys(), ...b.keys()].find((key) => {
-    const [inA, inB] = [a.get(key), b.get(key)];
-    return inA?.value !== inB?.value && stripWhiteSpace(inA?.value ?? "") !== stripWhiteSpace(inB?.value ?? "");
-  });
+const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
+
+const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
+  [...a.keys(), ...b.keys()].find((key) => stripWhiteSpace(a.get(key)) !== stripWhiteSpace(b.get(key)));
+
+const stripWhiteSpace = (json?: { value: string }) => json?.value.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
 /** Returns the split that all requests name; undefined for different splits or input that is not requests. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {

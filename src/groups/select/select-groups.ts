@@ -21,14 +21,14 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 /** Default: all groups. */
 export interface Selection {
   /** CEL expression over a trajectory. */
-  readonly where?: string | undefined;
+  where?: string | undefined;
   /** Trajectories to keep in a group, highest rewards first. */
-  readonly best?: number | undefined;
+  best?: number | undefined;
   /** Groups to draw at random. */
-  readonly sample?: number | undefined;
-  readonly seed: string;
+  sample?: number | undefined;
+  seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
-  readonly shard?: { readonly part: number; readonly of: number } | undefined;
+  shard?: { part: number; of: number } | undefined;
 }
 
 export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
@@ -42,14 +42,14 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const { where, best, shard } = selection;
   const options = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
   const filteredOut = Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
-  const countOut = (by: keyof FilteredOut, trajectories: number, wholeGroups: number): void => {
+  const countOut = (by: keyof FilteredOut, trajectories: number, wholeGroups: number) => {
     const counts = filteredOut[by];
     if (counts === undefined) return;
     counts.trajectories += trajectories;
     counts.groups += wholeGroups;
   };
   const sampled = drawSample(dataset, selection);
-  const isOfShard = (group: number): boolean =>
+  const isOfShard = (group: number) =>
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
@@ -78,7 +78,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
 };
 
 /** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
-const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlySet<number> | undefined => {
+const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   if (sample === undefined) return undefined;
   const ranked = Array.from({ length: groups.count }, (_, group) => group)
     .filter((group) => groups.isValid(group))
@@ -94,13 +94,13 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
   /** Called in order, but perhaps again for a group of several parts. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
   /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
-  readonly rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
+  rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
 /** After this many trajectories or bytes, a search yields to other tasks. */
@@ -117,7 +117,7 @@ export const searchGroups = async (
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
   const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, signal, rewardsOf });
-  const isWanted = async (group: number): Promise<boolean> =>
+  const isWanted = async (group: number) =>
     filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
@@ -157,7 +157,7 @@ const variableNames = ["reward", "messages", "trajectory", "group", ...Object.ke
 /** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
 
-const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string): Result => {
+const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string) => {
   try {
     return run();
   } catch (thrown) {
@@ -182,7 +182,7 @@ const script = new Script("run()");
 const firstLimitMs = 50;
 
 /** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
-const runBounded = async (run: () => void, timeout: number, signal: AbortSignal): Promise<boolean> => {
+const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
     // Sets `run` for each try, because searches of the page run at the same time.
     sandbox.run = run;
@@ -282,7 +282,7 @@ const openFilter = (
   };
 };
 
-const parseObject = (value: JsonValue): JsonObject => {
+const parseObject = (value: JsonValue) => {
   const object = parseValue(value);
   return isObject(object) ? object : {};
 };

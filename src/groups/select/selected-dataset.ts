@@ -11,8 +11,8 @@ import { countUnreadable, type Dataset, type ReadOptions, readSources } from "..
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
 export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
-  readonly host: Pick<Host, "signal">;
-  readonly choosing: Selection;
+  host: Pick<Host, "signal">;
+  choosing: Selection;
 }
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
@@ -85,7 +85,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
       const origin = createLineOrigin(dataset, { source, lines, subsets });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
-    lineOf: (group: number): string => {
+    lineOf: (group: number) => {
       const { source, lines } = composedOf(group) ?? {};
       return `${source?.name}:${lines === undefined ? 0 : findLastUpTo(lines.groups, group) + 1}`;
     },
@@ -93,8 +93,8 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
 };
 
 const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): input.Bytes => {
-  let last: { readonly line: number; readonly bytes: Buffer } = { line: -1, bytes: invalidLine };
-  const read = (into: Buffer, at: number): number => {
+  let last: { line: number; bytes: Buffer } = { line: -1, bytes: invalidLine };
+  const read = (into: Buffer, at: number) => {
     let filled = 0;
     for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
       if (last.line !== line) last = { line, bytes: composeLine(groups.at(line)) };
@@ -105,7 +105,7 @@ const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group:
   return { size, read, close: async () => undefined };
 };
 
-const findLastUpTo = (column: Column, max: number): number =>
+const findLastUpTo = (column: Column, max: number) =>
   Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
 
 const createLineOrigin = (
@@ -113,7 +113,7 @@ const createLineOrigin = (
   { source, lines, subsets }: { source: input.Source; lines: ComposedLines; subsets: SelectedGroups["subsets"] },
 ): input.LineOrigin => {
   const { groups } = dataset;
-  const groupAt = (line: number): number => lines.groups.at(line - 1);
+  const groupAt = (line: number) => lines.groups.at(line - 1);
   return {
     files: source.origin?.files ?? [source.name],
     isBroken: (line) => !groups.isValid(groupAt(line)),

@@ -7,10 +7,10 @@ import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
 /** `isAfterError` is true if an error stopped the run before the group was complete, so the group is not sent. */
-export type CompletedGroup = { readonly group: number; readonly isAfterError: boolean };
+export type CompletedGroup = { group: number; isAfterError: boolean };
 
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
-type BatchOptions = { readonly isAfterSignal?: boolean; readonly canBePartial?: boolean };
+type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
@@ -90,9 +90,9 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     catchUp,
     waitingSince: () => waitingSince,
     countUnknown: () => listPending("unknown").length,
-    isWaitingFor: (source: number): boolean =>
+    isWaitingFor: (source: number) =>
       listPending("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
-    async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
+    async addCompleted(completed: readonly CompletedGroup[]) {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
@@ -114,11 +114,11 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       if (completed.length > 0) updateWaiting();
       await delivery.rejects?.append(rejected);
     },
-    async sendFull(): Promise<void> {
+    async sendFull() {
       const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await sendBatch({});
     },
-    async sendAll(isAfterSignal: boolean): Promise<void> {
+    async sendAll(isAfterSignal: boolean) {
       if (pending.length > 0) await sendBatch({ isAfterSignal, canBePartial: true });
     },
   };

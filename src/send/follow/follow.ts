@@ -14,12 +14,12 @@ import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "
 
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
-    Omit<FollowedFileOptions, "split"> {
+    Omit<FollowedFileOptions, "split" | "host"> {
   /** How long a complete group may wait for other groups. */
-  readonly everyMs: number;
-  readonly groupSize: number | undefined;
-  readonly groupIdleMs: number;
-  readonly onRead: (bytes: number) => void;
+  everyMs: number;
+  groupSize: number | undefined;
+  groupIdleMs: number;
+  onRead: (bytes: number) => void;
 }
 
 type FollowedResult = { dataset: grouping.Dataset; result: LogResult };
@@ -50,8 +50,8 @@ const quietMs = 1000;
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
-  const find = (key: Uint8Array): number => table.find(key) ?? -1;
-  const add = (key: Uint8Array): number => {
+  const find = (key: Uint8Array) => table.find(key) ?? -1;
+  const add = (key: Uint8Array) => {
     const known = find(key);
     if (known >= 0) return known;
     keys.append(key);
@@ -88,7 +88,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
   const batches = openBatches(dataset, delivery);
 
-  const catchStop = async (work: Promise<void>): Promise<Failure | undefined> => {
+  const catchStop = async (work: Promise<void>) => {
     try {
       await work;
       return undefined;
@@ -102,7 +102,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   };
 
   /** @throws Failure `invalid-input` if an error stops the run */
-  const processCompleted = async (): Promise<void> => {
+  const processCompleted = async () => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;
     if (problems.isInputBroken) throw grouping.invalidInput(problems);
@@ -110,7 +110,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   };
 
   /** Returns true if the file that replaced this file may be read. @throws `input-changed` */
-  const poll = async (file: FollowedFile, isLastPoll: boolean): Promise<boolean> => {
+  const poll = async (file: FollowedFile, isLastPoll: boolean) => {
     const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
     if (await tail.isRewritten()) {
@@ -133,7 +133,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     return file.isFinished;
   };
 
-  const follow = async (): Promise<void> => {
+  const follow = async () => {
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
@@ -152,7 +152,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     }
   };
 
-  const reportPriorRuns = (): void => {
+  const reportPriorRuns = () => {
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;

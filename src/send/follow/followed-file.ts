@@ -12,12 +12,12 @@ import { bomLength } from "../../json/walk.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {
-  readonly host: Host;
-  readonly file: string;
-  readonly split: string | undefined;
-  readonly groupBy: string | undefined;
-  readonly strictness: Strictness;
-  readonly onEvent: (event: FollowEvent) => void;
+  host: Host;
+  file: string;
+  split: string | undefined;
+  groupBy: string | undefined;
+  strictness: Strictness;
+  onEvent: (event: FollowEvent) => void;
 }
 
 export type FollowEvent = "waiting" | "moved" | "rewritten";
@@ -27,10 +27,10 @@ type CompletionOptions = Pick<grouping.AssemblyOptions, "size" | "wasSent" | "on
 };
 
 export interface FollowedFile {
-  readonly index: number;
-  readonly tail: inputs.Tail;
-  readonly assembler: grouping.GroupAssembler;
-  readonly scan: Scan;
+  index: number;
+  tail: inputs.Tail;
+  assembler: grouping.GroupAssembler;
+  scan: Scan;
   /** Monotonic milliseconds when lines were read, or when the move of the file was found. */
   changedAt: number;
   /** True if another file has the name, and this file should not grow anymore. Its groups are complete. */
@@ -58,7 +58,7 @@ export const openFollowedFiles = (
     close: async () => await inputs.closeSources(sources),
   };
 
-  const toUnreadable = (thrown: unknown): Failure => {
+  const toUnreadable = (thrown: unknown) => {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
@@ -66,7 +66,7 @@ export const openFollowedFiles = (
     return grouping.invalidInput(problems);
   };
 
-  const requireText = (head: Buffer): void => {
+  const requireText = (head: Buffer) => {
     if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = inputs.findFormatError(head, file);
@@ -76,7 +76,7 @@ export const openFollowedFiles = (
   };
 
   /** Returns the first line with an error. */
-  const reportNewMismatches = (): number | undefined => {
+  const reportNewMismatches = () => {
     const count = requests.byContent.size + shapes.size;
     if (count === comparedCount) return undefined;
     comparedCount = count;
@@ -92,7 +92,7 @@ export const openFollowedFiles = (
   return {
     ...{ dataset, all, toUnreadable },
     /** Opens the file at the path, unless it is open already or does not exist yet. */
-    async open(): Promise<void> {
+    async open() {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !before.tail.isMoved()) return;
       if (all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
@@ -125,7 +125,7 @@ export const openFollowedFiles = (
       before.changedAt = host.elapsed();
       onEvent(before.isRewritten ? "rewritten" : "moved");
     },
-    async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+    async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>) {
       const head = tail.taken() === 0 ? tail.head() : Buffer.alloc(0);
       if (tail.taken() === 0) requireText(head);
       const end = await tail.findCompleteEnd();
@@ -149,7 +149,7 @@ export const openFollowedFiles = (
       }
     },
     /** Returns true if a last line has no line end. */
-    async reportUnfinished(): Promise<boolean> {
+    async reportUnfinished() {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
         const bytes = isRewritten ? 0 : await tail.countUnfinished();

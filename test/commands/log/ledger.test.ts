@@ -121,7 +121,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
     expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
-    expect(refused.error?.hint).toMatch(/^fix this error\. Then/);
+    expect(refused.error?.hint).toMatch(/^run the command with --debug.*\. Then/);
   });
 });
 
