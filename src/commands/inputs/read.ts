@@ -85,7 +85,7 @@ export const formatPercent = (label: string, bytes: number, of: number) =>
 /** Closes a dataset at the end of the run. The problems of a failed run get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
-  context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown);
+  context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown, dataset.problems.counts);
 };
 
 const chatFormat = "openai-chat";
