@@ -71,16 +71,15 @@ const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
 /** Returns a warning if other users have access; undefined on Windows, which has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
-  return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
+  if ((mode & 0o077) === 0) return undefined;
+  return {
+    file: path,
+    rule: "insecure-permissions",
+    severity: "warning",
+    message: `other users can access ${path} (mode ${formatMode(mode & 0o777)})`,
+    advice: formatCommandLine(["chmod", wanted, path]),
+  };
 };
-
-export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
-  file: path,
-  rule: "insecure-permissions",
-  severity: "warning",
-  message: `other users can access ${path} (mode ${formatMode(mode & 0o777)})`,
-  advice: formatCommandLine(["chmod", wanted, path]),
-});
 
 export type Draft = ReturnType<typeof openDraft>;
 

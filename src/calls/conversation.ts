@@ -61,7 +61,7 @@ export const readOutput = (call: RawJson): Conversation => {
 
 const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
-export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
+const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
   return kept.length === 0 ? undefined : toObject(kept);
 };

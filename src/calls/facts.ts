@@ -130,7 +130,7 @@ export const withPrefix = (field: string, prefix: string) => field.replace(/^ven
 export const listFieldNames = (prefix: string) => callFields.flatMap((field) => [field, withPrefix(field, prefix)]);
 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
-export const omittedKey = "omitted_bytes";
+const omittedKey = "omitted_bytes";
 
 /** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string) => {

@@ -19,7 +19,6 @@ export type DownloadReply = Readonly<{
   status: number;
   headers: ReplyHeaders;
   retryAfterMs: number | undefined;
-  tries: number;
   /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
   cancel(): void;
@@ -55,7 +54,7 @@ export const openDownloads = (options: DownloadOptions) => {
     });
     body.on("error", () => undefined);
     const { signal } = withSignal(host, stopping.signal);
-    const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
+    const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
         ...{ method, route, path: url.pathname + url.search, headers, silenceMs, ...limits, signal, maxReplyLength: 0 },
         onHead(status, headers) {
@@ -101,7 +100,7 @@ export const openDownloads = (options: DownloadOptions) => {
             announceRetry(`${url.host} answered ${reply.status}`, retry);
           };
           const canRetry = isTransientStatus(reply.status) && !isOver;
-          if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return { ...reply, tries };
+          if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
           continue;
         }
         const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);

@@ -95,7 +95,7 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
 const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
 /** @param setting the setting that probably has a wrong URL; undefined if the service is unavailable */
-export const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
+const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
   const why = setting === undefined ? "is unavailable" : "does not answer like a training service";
   const first = setting === undefined ? "later, " : `check ${setting}, then `;
   return untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(profile)}\``);

@@ -20,7 +20,7 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
   }
 };
 
-export interface RolloutReward {
+interface RolloutReward {
   readonly reward: Json;
   /** The reward's part of the dedup key. */
   readonly identity?: string;

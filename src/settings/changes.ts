@@ -101,7 +101,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 };
 
 /** The message contains no secret of a URL. */
-export const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>) => {
+const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>) => {
   const found = findSettingFailure(...imported);
   return found && toProblem(found, "error", "correct the value in the file");
 };

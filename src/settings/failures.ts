@@ -71,7 +71,7 @@ export const secretFaults = {
   command: "it is a command or an assignment",
 };
 
-export type SecretFault = keyof typeof secretFaults;
+type SecretFault = keyof typeof secretFaults;
 
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}) => {
   const hint =

@@ -115,7 +115,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   return { members, where };
 };
 
-export type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
+type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
 
 export const createAddition =
   (profile: string, added: JsonObject): SavedChange =>

@@ -105,7 +105,7 @@ describe("a dataset on the Hub as input", () => {
         const chunks = async function* () {
           yield Buffer.from("[]");
         };
-        return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, cancel: () => undefined };
+        return { status: 200, headers: link, retryAfterMs: undefined, chunks, cancel: () => undefined };
       },
       close: () => undefined,
     };

@@ -28,9 +28,6 @@ export const printWarnings = async (
   if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
-const sumCounts = (counts: ReadonlyMap<string, number>) =>
-  Array.from(counts.values()).reduce((sum, count) => sum + count, 0);
-
 /** `counts` includes problems that the failure lacks. */
 export const withExcerpts = async (
   { screen }: Context,
@@ -43,7 +40,8 @@ export const withExcerpts = async (
   if (problems.length === 0) return thrown;
   const selected = { problems, counts, max: maxProblems };
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selected);
-  return thrown.withDetails({ problems: shown, omittedProblems: sumCounts(hidden) });
+  const omittedProblems = Array.from(hidden.values()).reduce((sum, count) => sum + count, 0);
+  return thrown.withDetails({ problems: shown, omittedProblems });
 };
 
 export const selectProblems = async (
