@@ -15,7 +15,7 @@ import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON without newlines, or the reason why the call cannot be converted. `why` completes "it cannot, because …". */
+/** JSON without newlines, or a clause that explains why the call cannot be converted, such as `it was deleted`. */
 export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
 /** Removes newlines, which JSON has only between values. */

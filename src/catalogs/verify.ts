@@ -85,7 +85,7 @@ const toleratedRules: readonly RuleName[] = [
   "max-output-decreased",
 ];
 
-/** @param path starts at the model. @param words the values in the rule's message */
+/** @param path starts at the model. @param words replace the braces in the rule's message */
 const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
   const rest = words.values();

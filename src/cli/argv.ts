@@ -66,7 +66,7 @@ const loadTreeFor = async (program: Program, word: string) => {
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-/** @param enter is called when the parser passes on to the parser of a subcommand */
+/** @param enter is called when parsing continues in the parser of a subcommand */
 const createParser = (
   command: Command,
   given: Map<string, readonly string[]>,

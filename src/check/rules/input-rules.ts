@@ -193,7 +193,7 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}) and not sent again`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),

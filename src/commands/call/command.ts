@@ -3,7 +3,7 @@ import { choice, command, count, flag, inGroup, repeated, required, text, type V
 
 const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
 
-/** The output forms, of which a run has one. */
+/** Adds conflicts with other output forms, because a run has one output form. */
 const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
   ...kind,
   conflicts: Object.fromEntries(others.map((other) => [other, "choose one of them"])),

@@ -160,7 +160,7 @@ const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView
   ]);
 };
 
-/** A text is JSON. */
+/** Composes JSON. A string in `value` is already JSON. */
 const toJson = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))

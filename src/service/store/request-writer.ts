@@ -18,7 +18,7 @@ export type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-/** Leaves connections for reads. Further writes wait here, because a pool of connections limits the wait. */
+/** Leaves connections for reads. Other writes wait here, because the pool limits how long a write waits. */
 const maxParallelWrites = 4;
 
 /** @param newestMs the time of the newest id in the store */
@@ -60,13 +60,13 @@ const limitParallel = (max: number) => {
     try {
       return await work();
     } catch (thrown) {
-      // If the database is unavailable, the others fail at the same time, not one after the other.
+      // If the database is unavailable, the waiting work fails now, not one after another.
       active += waiting.length;
       for (const start of waiting.splice(0)) start();
       throw thrown;
     } finally {
       const next = waiting.shift();
-      // The next work takes the place of this one.
+      // If the next work starts, the number of active works stays the same.
       if (next === undefined) active--;
       else next();
     }

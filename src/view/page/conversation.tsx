@@ -319,7 +319,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of the only text, without earlier tokens of reasoning; none if they do not spell the text. */
+/** Returns the tokens of the only text, without earlier reasoning. Empty if the tokens do not spell the text. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];
