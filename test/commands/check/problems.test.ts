@@ -45,6 +45,14 @@ describe("rollcall check --strict", () => {
   });
 });
 
+describe("rollcall check of many errors", () => {
+  it("counts all errors of a rule, although it keeps the positions of only the first 1,000", async () => {
+    const lines = Array.from({ length: 1500 }, () => trajectory('"high"'));
+    const { code, stderr } = await check(...filesOf(lines.join("\n")));
+    expect([code, stderr]).toEqual([3, expect.stringContaining("and 1499 more: ")]);
+  });
+});
+
 describe("rollcall check --allow", () => {
   const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
 
