@@ -110,7 +110,7 @@ export const readCosts = (call: RawJson, prefix: string) =>
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
-/** Assumed: `key` is below the vendor prefix, at the top, or below any other key. */
+/** Assumed: `key` is directly in `summary`, in the object of the vendor prefix, or in another object of `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
@@ -149,7 +149,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Deeper values in `summary` and unknown fields are omitted. */
+/** In `summary` and in unknown fields, more deeply nested objects and lists are omitted. */
 const maxLevels = 16;
 
 /** Keeps facts. If `isName`, keeps a short text, but no object or list. */

@@ -1,4 +1,4 @@
-/** Finds models in only one of two catalogs, and facts that differ. */
+/** Finds models that only one of two catalogs has, and facts that differ. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";

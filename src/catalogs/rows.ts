@@ -7,7 +7,7 @@ import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
-/** A `FieldRow` with the bytes of the replies. */
+/** A catalog entry, a model that can be called, or both, each with its bytes in the reply. */
 export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {

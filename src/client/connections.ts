@@ -25,7 +25,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // Makes undici request a piece of a body only after the previous piece has left the process.
+    // Makes undici read the next piece of a request body only after the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };

@@ -13,18 +13,6 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
-  it("are named by their file and options in the command that lists hidden warnings", async () => {
-    const { completion: _, ...broken } = row;
-    const rows = Array.from({ length: 30 }, (__, at) => JSON.stringify({ ...(at < 5 ? row : broken), example_id: at }));
-    const cwd = folderOf({ "results.jsonl": rows.join("\n") });
-    const args = (...options: readonly string[]) => ["check", ...options, "results.jsonl"];
-    const { stderr } = await runRollcall(args(), { cwd });
-    expect(stderr).toContain("list them with `rollcall check --json results.jsonl`");
-    const options = ["--from", "verifiers-v0", "--reward-from", "reward", "--group-by", "example_id"];
-    const withOptions = await runRollcall(args(...options), { cwd });
-    expect(withOptions.stderr).toContain(`list them with \`rollcall check --json ${options.join(" ")} results.jsonl\``);
-  });
-
   it("reject the groups next to a row that is cut off, until it is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),

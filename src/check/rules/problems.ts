@@ -7,7 +7,7 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** For errors if rejected groups are written, because the reasons file lists all errors of a group. */
+/** Maximum stored errors of a rule if rejected groups are written, because the reasons file lists all of them. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -122,7 +122,7 @@ export class Problems {
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
-    // Compares digits as numbers, because a name can end in a row or member number. Creating a collator takes 15 ms.
+    // Compares digits as numbers, because a name can end with a number, such as `#row 10`. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;
