@@ -2,12 +2,26 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-export const interrupted = (signal: NonNullable<FailureDetails["signal"]>, details: FailureDetails = {}) => {
+/** @param hasAbortedRequests true if the local service aborted requests that it was answering */
+export const interrupted = (
+  {
+    signal,
+    hasAbortedRequests = false,
+  }: { signal: NonNullable<FailureDetails["signal"]>; hasAbortedRequests?: boolean },
+  details: FailureDetails = {},
+) => {
   const { retryable = true, unsent, remedy } = details;
-  const rest = unsent === undefined ? "" : " to send the remaining groups";
-  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${rest}`;
-  const hint = retryable ? rerun : resendAloneHint("remaining");
-  return new Failure("interrupted", "interrupted", `interrupted by ${signal}`, { hint, signal, ...details });
+  const end = hasAbortedRequests ? ": the service aborted requests that took longer than 10 s" : "";
+  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
+  return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
+    hint: hasAbortedRequests
+      ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
+      : retryable
+        ? rerun
+        : resendAloneHint("remaining"),
+    signal,
+    ...details,
+  });
 };
 
 export const invalidArguments = (text: string, hint: string) =>

@@ -91,7 +91,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const listeners = signalNames.map((name) => {
     const listener = () => {
       if (name === "SIGINT" && lentCount > 0) return;
-      if (!abort.signal.aborted) return abort.abort(interrupted(name));
+      if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
       // Without the listener, the system's default action ends the process at the next signal of this name.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);

@@ -2,8 +2,8 @@
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { Failure, type Problem } from "../failure.ts";
-import { wrongValue } from "../failures.ts";
+import { Failure, isFailure, type Problem } from "../failure.ts";
+import { interrupted, wrongValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { printDocument } from "../output/index.ts";
 import type { Service } from "../service/index.ts";
@@ -58,7 +58,11 @@ const runService = async (context: Context, typed: ServeOptions) => {
   log?.("stopping");
   const answeredAll = await service.close();
   log?.("stopped", { whole: answeredAll });
-  if (!answeredAll) throw host.signal.reason;
+  if (answeredAll) return;
+  const reason: unknown = host.signal.reason;
+  throw isFailure(reason, "interrupted")
+    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", hasAbortedRequests: true })
+    : reason;
 };
 
 const printClientSettings = (

@@ -37,7 +37,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean): Pro
           setImmediate(resolve);
         });
         reader.on("close", resolve);
-        reader.on("SIGINT", () => reject(interrupted("SIGINT")));
+        reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
       });
       signal.throwIfAborted();
     } finally {

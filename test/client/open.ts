@@ -71,7 +71,7 @@ export const clientAt = (
     ...options,
   });
   onTestFinished(async () => await client.close());
-  return { client, waits, traced, interrupt: () => abort.abort(interrupted("SIGINT")) };
+  return { client, waits, traced, interrupt: () => abort.abort(interrupted({ signal: "SIGINT" })) };
 };
 
 export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => {

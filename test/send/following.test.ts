@@ -36,7 +36,7 @@ const follow = async (
       elapsed += ms;
       const step = left.shift();
       step?.(file);
-      if (step === undefined) stop.abort(interrupted("SIGINT"));
+      if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
     },
   };
   const keeping = keepingClient((body, at) => {

@@ -612,7 +612,7 @@ describe("an outcome", () => {
   });
 
   it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
-    const signal = interrupted("SIGTERM");
+    const signal = interrupted({ signal: "SIGTERM" });
     const files = filesOf(`${group(1)}\n${group(2)}`);
     const ledger = { path: join(newFolder(), "ledger.db"), require: false };
     // Without a ledger, a rerun would log the first group again, if it was logged.
@@ -699,7 +699,7 @@ describe("a run of several requests", () => {
     const client = keepingClient();
     const attempt: typeof client.attempt = async (endpoint, asked) => {
       const { signal } = asked;
-      stop.abort(interrupted("SIGTERM"));
+      stop.abort(interrupted({ signal: "SIGTERM" }));
       aborted.push(signal?.aborted === true);
       urgent.abort();
       aborted.push(signal?.aborted === true);

@@ -159,7 +159,7 @@ describe("a credential command", () => {
     const abort = new AbortController();
     const settings = await readSettings({ ...sources, host: { ...sources.host, signal: abort.signal } });
     const failure = failureOf(() => settings.credential("log", asked));
-    setTimeout(() => abort.abort(interrupted("SIGINT")), 50);
+    setTimeout(() => abort.abort(interrupted({ signal: "SIGINT" })), 50);
     expect((await failure).kind).toBe("interrupted");
   });
 

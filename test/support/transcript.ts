@@ -146,7 +146,7 @@ const openStage = (folder: string, service: Service) => {
       token,
       news,
       async stop() {
-        end.abort(interrupted("SIGINT"));
+        end.abort(interrupted({ signal: "SIGINT" }));
         const code = await ended;
         return [...news(), ...(code === 0 ? [] : [`= ${code}`])];
       },
@@ -209,7 +209,7 @@ const openStage = (folder: string, service: Service) => {
         signal?.throwIfAborted();
         movedMs += ms;
         const line = lines?.shift();
-        if (lines !== undefined && line === undefined) end.abort(interrupted("SIGINT"));
+        if (lines !== undefined && line === undefined) end.abort(interrupted({ signal: "SIGINT" }));
         else if (line) appendFileSync(args[2] ?? "", `${line}\n`);
       },
     };

@@ -201,7 +201,7 @@ const runBounded = async (run: () => void, timeout: number, signal: AbortSignal)
   const end = runLimited({ timeout, breakOnSigint: true });
   if (end === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
     repeatInterrupt();
-    throw interrupted("SIGINT");
+    throw interrupted({ signal: "SIGINT" });
   }
   return end === "ended";
 };
