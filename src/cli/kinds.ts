@@ -11,7 +11,7 @@ export type Kind<Value> = Readonly<{
   default?: string;
   required?: boolean;
   short?: string;
-  /** Heading in the help. `-h` lists the names of a group's options, and omits the last groups if the help does not fit one screen. */
+  /** Heading in the help. `-h` lists only names of options, and omits the last groups if the help needs two screens. */
   group?: string;
   /** Another option, without dashes, that must be given too. */
   needs?: string;

@@ -122,7 +122,7 @@ export class Problems {
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
-    // Compares digits as numbers, because a name can end with a number, such as `#row 10`. Creating a collator takes 15 ms.
+    // Compares digits as numbers, because a name can end with `#row 10`. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;
