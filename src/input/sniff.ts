@@ -50,6 +50,9 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
   if (known) return notJson(known.kind, known.advice);
+  // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
+  if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
+  if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(Buffer.from(head).toString("latin1"))) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
   const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
@@ -59,8 +62,8 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   return kind && notJson(kind);
 };
 
-/** Matches NUL, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
-const binaryHead = /^(?:\0|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
+/** Matches only NUL bytes, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
 const tsv = "tab-separated text";

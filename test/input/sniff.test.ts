@@ -23,6 +23,8 @@ describe("the first bytes of a file", () => {
     ["UTF-32LE", marked(0xff, 0xfe, 0, 0)],
     ["UTF-16LE", marked(0xff, 0xfe)],
     ["UTF-16BE", marked(0xfe, 0xff)],
+    ["UTF-16LE", "{\0}\0"],
+    ["UTF-16BE", "\0{\0}"],
     ["XML or HTML", "\ufeff <?xml version"],
     ["XML or HTML", "<!doctype html>"],
     ["YAML", "---\nmessages:"],
