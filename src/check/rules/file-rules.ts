@@ -14,17 +14,19 @@ const corruptFile = (program: string, name: string) =>
   errorOfInput<{ wrong: keyof typeof compressionFaults }>({
     message: ({ wrong }) => compressionFaults[wrong],
     advice: `compress or copy the file again, and test it with \`${program} -t\``,
+    why: "A truncated or corrupt file has lost some of its groups.",
     example: problem({ wrong: "cut" }, name),
   });
 
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
 
-const nonFiniteRule = (example: string, advice: string) =>
+const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
       `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
+    why,
     example: trajectory(example),
   });
 
@@ -72,6 +74,7 @@ export const fileRules = {
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     advice: ({ matches }) =>
       matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
+    why: "A shell does not expand a pattern that matches no file or that is in quotes.",
     example: problem({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
@@ -80,11 +83,13 @@ export const fileRules = {
       code === "outside-folder"
         ? "pass the path of the file that the link leads to"
         : "make the file readable, or pipe it into standard input",
+    why: "The operating system refuses access to the file, or the file is a link that leads out of the named folder.",
     example: problem({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
     message: "expected a file, found a folder",
     advice: "name one file of the folder",
+    why: "`--follow` reads one file.",
     example: problem(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
@@ -96,6 +101,7 @@ export const fileRules = {
       file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
+    why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problem({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
@@ -107,6 +113,7 @@ export const fileRules = {
     message: ({ by, groups }) => `${by.join(" and ")} matched none of the ${pluralize(groups, "group")}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
+    why: "A filter matched none of the groups.",
     example: problem({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
@@ -119,12 +126,14 @@ export const fileRules = {
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
     advice: "write the file as UTF-8, or convert it with iconv",
+    why: "JSON is UTF-8. Services refuse other bytes.",
     example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
   "not-json": errorOfInput<{ kind: string; instead: string; unreadable?: string }>({
     message: ({ kind, unreadable }) =>
       unreadable === undefined ? `expected JSON lines, found ${kind}` : `cannot read ${kind}: ${unreadable}`,
     advice: ({ instead }) => instead,
+    why: "The first bytes show another type of file, such as Parquet, zip, tar, CSV, a pickle or a Git LFS pointer.",
     example: problem(
       { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
       "step.jsonl",
@@ -147,20 +156,31 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
+    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall read and sent nothing from the file.",
     example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
     message: `the line is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
+    why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
     example: problem(undefined, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput({
     message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
+    why: "rollcall reads a document into one string, unless it is a JSON array. A string in Node holds at most 512 MiB.",
     example: problem(undefined, "step.json"),
   }),
-  "json-nan": nonFiniteRule("NaN", "leave the key out, or write null"),
-  "json-infinity": nonFiniteRule("-Infinity", "write a finite number, or leave the key out"),
+  "json-nan": nonFiniteRule(
+    "NaN",
+    "leave the key out, or write null",
+    "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
+  ),
+  "json-infinity": nonFiniteRule(
+    "-Infinity",
+    "write a finite number, or leave the key out",
+    "Python's json.dumps writes Infinity by default. JSON has no infinity.",
+  ),
   "json-python": error<{ word: string }>({
     message: ({ word }) => `${word} is Python, not JSON`,
     redactedMessage: "found Python, not JSON",
@@ -170,6 +190,7 @@ export const fileRules = {
   "json-single-quotes": error({
     message: "expected a string in double quotes, found single quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
+    why: "A program printed a Python dictionary instead of writing JSON.",
     example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({
@@ -185,6 +206,7 @@ export const fileRules = {
         : last
           ? "wait until no program writes to the file, or delete the line"
           : "write the whole line",
+    why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
   "json-trailing-data": error({

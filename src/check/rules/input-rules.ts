@@ -47,6 +47,7 @@ export const inputRules = {
     message: ({ id, line }) => `group_id ${id} appears again after its group ended (the group began on line ${line})`,
     redactedMessage: "a group_id appears again after its group ended",
     advice: "sort the lines by group_id, or pass --group-by group_id",
+    why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
   "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
@@ -73,12 +74,14 @@ export const inputRules = {
         ? "add a group key to every trajectory, or leave out --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
     },
+    why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
     redactedMessage: "the request in the input has another split",
     advice: ({ own, given }) => `pass --split ${own}. If other groups belong to ${given}, log them in another run`,
+    why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string; isRequest: boolean }>({
@@ -108,6 +111,7 @@ export const inputRules = {
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
+    why: "The input needs several requests, and the service computes metrics for each request separately.",
     example: problem({ requests: 3 }),
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
@@ -117,6 +121,7 @@ export const inputRules = {
       tooLarge === true
         ? "make the group smaller, or raise the limit of the service, which refused an earlier request as too large (413)"
         : "raise --max-request-size, or make the group smaller",
+    why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
     example: problem({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
   }),
 };
@@ -141,6 +146,7 @@ export const runRules = {
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
+    why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
     example: problem(undefined, "step.jsonl"),
   }),
   "unreadable-response": warning<{ cut: boolean }>({
@@ -161,11 +167,13 @@ export const runRules = {
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) =>
       text === undefined ? "log the group again to see the reason" : "fix the group, or leave it out",
+    why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or raise the limit of the service",
+    why: "The service refused a request that contained only this group, because the request was too large.",
     example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
   "duplicate-group": error({
@@ -189,6 +197,7 @@ export const runRules = {
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
+    why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
     example: problem(undefined, "step.jsonl", 3),
   }),
   "logged-before": warning<{ groups: number; at: string }>({
@@ -196,6 +205,7 @@ export const runRules = {
       `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
       "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
+    why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
@@ -203,12 +213,14 @@ export const runRules = {
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) =>
       `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
+    why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
   "resend-impossible": warning<{ id: string }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id }) =>
       `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
+    why: "rollcall resends a request with an unknown outcome only with the same bytes.",
     example: problem({ id: "7" }),
   }),
   "new-ledger": warning<{ path: string }>({
@@ -221,6 +233,7 @@ export const runRules = {
     message: ({ id, line }) =>
       `line ${line} has the group key ${id}, but that group was already complete, so the line starts another group`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
+    why: "`--follow` cannot change a group that it has logged.",
     example: problem({ id: '"a"', line: 12 }),
   }),
   "incomplete-group": warning<{ groups: number }>({
@@ -232,6 +245,7 @@ export const runRules = {
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
+    why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
     example: problem({ bytes: 512 }),
   }),
 };

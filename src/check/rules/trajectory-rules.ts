@@ -48,6 +48,7 @@ export const typeRules = {
     message: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
+    why: "The service's interface requires a date with a time. The date must exist: the 30th of February is invalid.",
     example: trajectory(1, ',"start_time":"yesterday"'),
   }),
   "not-an-object": error<{ found: string }>({
@@ -63,6 +64,7 @@ export const typeRules = {
   "duplicate-key": error<{ key: string }>({
     message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
+    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in the other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -139,6 +141,7 @@ export const trainingRules = {
     message: ({ key }) => `\`${key}\` is the name of a computed metric, so this value is ignored`,
     redactedMessage: "a metric has the name of a computed metric, so its value is ignored",
     advice: "rename the metric",
+    why: "The service computes `reward`, `reward_std_dev` and `exception_rate` itself.",
     example: trajectory(1, ',"metrics":{"reward":1}'),
   }),
   "metadata-nested": warning<{ key: string; found: string }>({
@@ -202,6 +205,7 @@ export const trainingRules = {
     message: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so a trainer learns nothing from the group`,
     advice: "make the task harder or easier, or leave such groups out",
+    why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
   "single-trajectory-group": warningOfWhole<{ canRegroup: boolean; key: string | undefined }>({
@@ -314,6 +318,7 @@ export const trainingRules = {
     message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,
     redactedMessage: "start_time has no UTC offset, so it is ambiguous",
     advice: ({ found }) => `add an offset, such as Z for UTC: ${found}Z`,
+    why: "Without an offset, the time depends on the time zone of the machine that reads it.",
     example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
   }),
   "secret-in-content": warning<{ kind: string }>({

@@ -58,8 +58,11 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
+  const hint = list
+    ? "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception"
+    : undefined;
   if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
-  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why);
+  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, hint);
 };
 
 const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
