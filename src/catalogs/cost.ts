@@ -46,7 +46,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-/** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price may not be zero. */
+/** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price can be above zero. */
 export type Cost = ReturnType<typeof computeCost>;
 
 /** @param options if `needsUnitPrices`, a missing price of images or requests makes the total unknown */

@@ -73,7 +73,7 @@ const formatCommandTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // If each subcommand has subcommands, the command is mainly used alone: `serve`, not `serve keys`.
+  // A command such as `serve` is mainly used alone. Its subcommands (`serve keys`) have subcommands.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");

@@ -20,7 +20,7 @@ export type ClientOptions = Readonly<{
   maxWaitMs: number;
   /** Default: true. If false, each request has one attempt. */
   retries?: boolean;
-  /** True if a read waits for a host that is unknown or refuses connections. Requires `--max-wait`. */
+  /** True if a read waits for a host that is unknown or refuses connections. Needs `--max-wait` on the command line. */
   waitsForHost: boolean;
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;

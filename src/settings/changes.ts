@@ -100,7 +100,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** The message contains no secret of a URL. */
+/** The message omits the user, password, query and fragment of a URL. */
 const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>) => {
   const found = findSettingFailure(...imported);
   return found && toProblem(found, "error", "correct the value in the file");

@@ -53,7 +53,7 @@ const defaults = new Map<string, unknown>(Object.entries(allGroups));
 export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
-/** Returns undefined for an invalid query. An empty text selects all groups. */
+/** Returns undefined for an invalid query. If `json` is empty, the query selects all groups. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;

@@ -18,7 +18,7 @@ const corruptFile = (program: string, name: string) =>
     example: problem({ wrong: "cut" }, name),
   });
 
-/** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
+/** A UTF-8 text of up to this many bytes fits in a V8 string, because each UTF-16 unit takes at least one byte. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 const nonFiniteRule = (example: string, advice: string, why: string) =>

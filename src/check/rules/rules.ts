@@ -20,7 +20,7 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
 
-/** Present names of warnings by former name, for `--allow` and `explain`. */
+/** Current names of warnings, by former name, for `--allow` and `explain`. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
   "group-empty": "empty-group",
   "group-key-unknown": "group-key-missing",

@@ -5,7 +5,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 /** `kind` includes an article, as in `an API key of OpenAI`. */
 type Secret = Span & { kind: string };
 
-/** Each pattern matches the start of a run of key characters, and begins with two letters, digits or sets: `[sr]k`. */
+/** Patterns for the start of a run of key characters. `keyPrefixes` expands their first two characters or sets. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],

@@ -1,4 +1,4 @@
-/** Defines rules for the types of trajectories and groups, for the demands of services, and for training. */
+/** Defines rules for the types of trajectories and groups, for input that some services refuse, and for training. */
 import { formatCommandLine } from "../../shell-words.ts";
 import {
   answer,
@@ -15,7 +15,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Returns advice, or a name to suggest. Called only for stored problems. */
+/** Returns advice, or a tool name. rollcall calls it only for problems that it stores. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';

@@ -80,7 +80,7 @@ const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
  * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. Until the new answer
- * comes, `latest` is the previous answer. If the server has ended, `error` is empty, because the page reports this.
+ * comes, `latest` is the previous answer. If the server has ended, `error` is empty, because the page says so.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
