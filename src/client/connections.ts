@@ -11,7 +11,7 @@ import type { Route } from "./request.ts";
 /** Node's default of 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
+/** Shorter than the idle limits of servers (some seconds). */
 const maxIdleMs = 1000;
 
 export type Connections = ReturnType<typeof openConnections>;
@@ -35,21 +35,22 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const connect: Connector = (to, callback) =>
     closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
   const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
-  const openAgent = async (route: Route): Promise<Agent> =>
+  const openAgent = async (route: Route) =>
     !route.proxy || isForwardedByProxy(route)
       ? new Agent(agentOptions)
       : await openTunnels(route.proxy, { ...agentOptions, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
-  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.url.origin}`;
-  const toConnection = (agent: Agent, key: string) => ({
-    dispatch: (...request: Parameters<Agent["dispatch"]>) => agent.dispatch(...request),
-    release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
-    destroy: () => void agent.destroy(),
-  });
   return {
     async open(route: Route, canReuse: boolean) {
-      const agent = canReuse ? released.get(keyOf(route))?.pop() : undefined;
-      return toConnection(agent ?? (await openAgent(route)), keyOf(route));
+      const key = `${route.to.origin} ${route.proxy?.url.origin}`;
+      const agents = released.get(key) ?? [];
+      released.set(key, agents);
+      const agent: Agent = (canReuse ? agents.pop() : undefined) ?? (await openAgent(route));
+      return {
+        dispatch: agent.dispatch.bind(agent),
+        release: () => void agents.push(agent),
+        destroy: () => void agent.destroy(),
+      };
     },
     close() {
       closing.abort();
@@ -60,7 +61,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** Delays V8's optimization of undici's parser. On Node 20, a process would wait 95 ms for the optimization to end. */
+/** Delays V8's optimization of undici's parser, because on Node 20, a process waits 95 ms for its end. */
 const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>
@@ -78,7 +79,7 @@ const withoutTierUp =
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...options }: { connect: Connector; requestTls: object },
-): Promise<Agent> => {
+) => {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
   return new ProxyAgent({
@@ -93,10 +94,10 @@ const openTunnels = async (
             { method: "CONNECT", path, headers, headersTimeout: connectTimeoutMs },
             {
               onRequestStart: () => undefined,
-              onRequestUpgrade: (_, status, __, socket) => {
-                if (status === 200) return resolve({ statusCode: status, socket });
+              onRequestUpgrade: (_, statusCode, __, socket) => {
+                if (statusCode === 200) return resolve({ statusCode, socket });
                 socket.on("error", () => undefined).destroy();
-                reject(new TransportError("PROXY_REFUSED", { status }));
+                reject(new TransportError("PROXY_REFUSED", { status: statusCode }));
               },
               onResponseError: (_, error) => reject(toTransportError(error)),
             },

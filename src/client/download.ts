@@ -3,11 +3,11 @@ import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
-import { connectionFailed, hostAndPort, isTransientStatus } from "./failures.ts";
+import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
+import { connectionFailed, hostAndPort, isTransientStatus, withoutQuery } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
-import { findRoute, type Headers, type Route, traceRequest, userAgent } from "./request.ts";
-import { openReadLimits, openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
+import { findRoute, type Headers, traceRequest, userAgent } from "./request.ts";
+import { openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
@@ -19,29 +19,27 @@ export type DownloadReply = Readonly<{
   status: number;
   headers: ReplyHeaders;
   retryAfterMs: number | undefined;
-  /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
+  /** @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
   cancel(): void;
 }>;
 
-type Limits = ReturnType<ReturnType<typeof openReadLimits>>;
-type ToFailure = (error: TransportError) => Failure;
+type DownloadRequest = Pick<OutgoingRequest, "route" | "headers" | "totalMs" | "connectMs">;
+
 export type Downloads = ReturnType<typeof openDownloads>;
 
 export const openDownloads = (options: DownloadOptions) => {
-  const { host, waitsForHost, onRetry, setting, trace } = options;
+  const { host, waitsForHost, setting, trace } = options;
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   let connections: Promise<Connections> | undefined;
-  const announceRetry = openRetryNotices(onRetry);
+  const announceRetry = openRetryNotices(options.onRetry);
   const reachedOrigins = new Set<string>();
 
-  const request = async (url: URL, given: { route: Route; headers: Headers; limits: Limits; toFailure: ToFailure }) => {
+  const request = async (url: URL, outgoing: DownloadRequest, toFailure: (error: TransportError) => Failure) => {
     host.signal.throwIfAborted();
-    const { route, limits, toFailure } = given;
-    const headers = [...given.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    const connection = await (await connections).open(route, true);
-    const traceReply = traceRequest({ trace, host }, { method, url: withoutQuery(url), headers });
+    const connection = await (await connections).open(outgoing.route, true);
+    const traceReply = traceRequest(options, { method, url: withoutQuery(url), headers: outgoing.headers });
     const stopping = new AbortController();
     let resume = (): void => undefined;
     const body = new Readable({
@@ -56,7 +54,7 @@ export const openDownloads = (options: DownloadOptions) => {
     const { signal } = withSignal(host, stopping.signal);
     const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
-        ...{ method, route, path: url.pathname + url.search, headers, silenceMs, ...limits, signal, maxReplyLength: 0 },
+        ...{ ...outgoing, method, path: url.pathname + url.search, silenceMs, signal, maxReplyLength: 0 },
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const retryAfterMs = parseRetryAfter(headers, host.now());
@@ -81,40 +79,35 @@ export const openDownloads = (options: DownloadOptions) => {
   return {
     close: () => void connections?.then((opened) => opened.close()),
     /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
-    async get(url: URL, headers: Headers): Promise<DownloadReply> {
-      const budget = openRetryBudget(options);
-      const findLimits = openReadLimits(options, silenceMs);
-      const route = findRoute(new URL(url.origin), host.env);
+    async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
+      const budget = openReadBudget(options, silenceMs);
+      const route = findRoute(url, host.env);
+      const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
-      for (let tries = 1; ; tries++) {
-        const toFailure: ToFailure = (error) =>
-          connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
-        const reply = await request(url, { route, headers, limits: findLimits(), toFailure });
-        const attempt = tries + 1;
-        const isOver = findLimits().connectMs < 0;
-        if (!(reply instanceof TransportError)) {
-          reachedOrigins.add(url.origin);
-          const onWait = (retry: Retry) => {
-            reply.cancel();
-            announceRetry(`${url.host} answered ${reply.status}`, retry);
-          };
-          const canRetry = isTransientStatus(reply.status) && !isOver;
-          if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
+      for (let attempt = 2; ; attempt++) {
+        const context = { route, silenceMs, tries: attempt - 1, setting: setting ?? "the URL" };
+        const toFailure = (error: TransportError) => connectionFailed(error, context, details);
+        const reply = await request(url, { route, headers, ...budget.limits() }, toFailure);
+        if (reply instanceof TransportError) {
+          const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);
+          const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
+          if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
           continue;
         }
-        const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);
-        const canRetry = !isOver && isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
-        if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
+        reachedOrigins.add(url.origin);
+        const onWait = (retry: Retry) => {
+          reply.cancel();
+          announceRetry(`${url.host} answered ${reply.status}`, retry);
+        };
+        const canRetry = isTransientStatus(reply.status);
+        if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
       }
     },
   };
 };
 
 const readAheadBytes = 2 ** 18;
-
-/** Removes the query, which can contain secrets. */
-const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 /** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (

@@ -12,8 +12,8 @@ export type OutgoingRequest = Readonly<{
   body?: Uint8Array | StreamedBody | undefined;
   silenceMs: number;
   /**
-   * Maximum time until the reply ends, or until the reply begins if `onReplyPiece` is set. The time starts with the
-   * request, and again with each piece of a streamed body.
+   * Maximum time from the request, or from the last piece of a streamed body, to the end of the reply. With
+   * `onReplyPiece`, to the start of the reply.
    */
   totalMs: number;
   /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
@@ -43,9 +43,7 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 /** Returns transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, maxReplyLength } = request;
-    const { silenceMs, totalMs, onHead, onReplyPiece } = request;
-    const connectMs = Math.max(request.connectMs, minConnectMs);
+    const { method, route, path, headers, body, signal, silenceMs, maxReplyLength, onReplyPiece } = request;
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
@@ -64,7 +62,6 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
-      pieces.length = 0;
       return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
@@ -72,11 +69,37 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
     };
-    const startTotalTimer = () => startTimer(totalMs + clockSlackMs, "ENDLESS");
+    const startTotalTimer = () => startTimer(request.totalMs + clockSlackMs, "ENDLESS");
+    /** Yields the last byte separately. undici requests this byte only when all other bytes have left the process. */
+    const yieldBody = async function* ({ length, chunks }: StreamedBody) {
+      let left = length;
+      try {
+        for await (const chunk of chunks()) {
+          // undici reports the wrong length as an error.
+          if (chunk.length > left) return;
+          const isLastChunk = chunk.length === left;
+          for (let from = 0; from < chunk.length; ) {
+            const to = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
+            startTotalTimer();
+            // A service may answer early (413 after 4 of 100 MB) and close its side.
+            // Node drops an unread reply if the next write fails.
+            await waitForSocketEvents();
+            if (isOver) return;
+            left -= to - from;
+            isBodySent = left === 0;
+            yield chunk.subarray(from, to);
+            from = to;
+          }
+          if (left === 0) return;
+        }
+      } catch (cause) {
+        end(new TransportError("BODY_FAILED", { cause }));
+      }
+    };
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
-    if (connectMs < connectTimeoutMs) startTimer(connectMs, "CONNECT_ENDLESS");
-    else startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
+    if (request.connectMs >= connectTimeoutMs) startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
+    else startTimer(Math.max(request.connectMs, minConnectMs), "CONNECT_ENDLESS");
     const { to } = route;
     const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
     const ownHeaders = Object.entries({
@@ -84,18 +107,13 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       "Proxy-Authorization": proxy?.authorization,
       "Content-Length": streamed && String(streamed.length),
     });
-    const onLast = () => {
-      isBodySent = true;
-    };
-    const onError = (cause: unknown) => end(new TransportError("BODY_FAILED", { cause }));
-    const bodyEvents = { isOver: () => isOver, onBodyPiece: startTotalTimer, onLast, onError };
     connection.dispatch(
       {
         method,
         origin: proxy?.url.origin ?? to.origin,
         path: proxy ? to.origin + path : path,
         headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-        body: streamed ? yieldBody(streamed, bodyEvents) : plainBody,
+        body: streamed ? yieldBody(streamed) : plainBody,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         ...(streamed && { reset: true }),
@@ -110,7 +128,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
           if (onReplyPiece) clearTimeout(timer);
           const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
           head = { status, headers: Object.fromEntries(entries) };
-          onHead?.(status, head.headers);
+          request.onHead?.(status, head.headers);
         },
         onResponseData(controller, piece) {
           if (onReplyPiece) {
@@ -143,36 +161,6 @@ export const isForwardedByProxy = ({ to, proxy }: Route) =>
 /** Between two pieces of a body, undici reads a reply that has arrived. */
 const pieceBytes = 64 * 1024;
 
-/** Yields the last byte separately. undici requests this byte only when all other bytes have left the process. */
-async function* yieldBody(
-  { length, chunks }: StreamedBody,
-  on: { isOver(): boolean; onBodyPiece(): void; onLast(): void; onError(thrown: unknown): void },
-): AsyncGenerator<Uint8Array, void> {
-  let left = length;
-  try {
-    for await (const chunk of chunks()) {
-      // undici reports the wrong length as an error.
-      if (chunk.length > left) return;
-      const isLastChunk = chunk.length === left;
-      for (let from = 0; from < chunk.length; ) {
-        const end = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
-        on.onBodyPiece();
-        // A service may answer early (413 after 4 of 100 MB) and close its side.
-        // Node drops an unread reply if the next write fails.
-        await waitForSocketEvents();
-        if (on.isOver()) return;
-        left -= end - from;
-        if (left === 0) on.onLast();
-        yield chunk.subarray(from, end);
-        from = end;
-      }
-      if (left === 0) return;
-    }
-  } catch (thrown) {
-    on.onError(thrown);
-  }
-}
-
 /** undici reports a closed socket two turns of the event loop after the system does. */
 const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
@@ -182,8 +170,8 @@ export class TransportError extends Error {
   /**
    * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (`--max-wait` is over), SILENT
    * (no data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the
-   * connection ended early), BAD_HEADERS (the headers are cut or invalid), CONTINUE (undici ended the connection after
-   * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   * connection ended early), BAD_HEADERS (cut or invalid), CONTINUE (an unrequested 100 Continue), NOT_HTTP,
+   * BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;
   readonly status: number | undefined;

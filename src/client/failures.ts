@@ -30,6 +30,9 @@ export const credentialOverHttp = (origin: string) =>
 export const hostAndPort = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
+/** Removes the query, which can contain secrets. */
+export const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
+
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
 
 const urlSettings = {
@@ -63,8 +66,7 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const { endpoint, url } = request;
   const details = toDetails(request, status);
   const fault = replyFaults[error.code];
-  if (fault === undefined)
-    return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+  if (!fault) return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
   const download = error.code === "TOO_LONG" ? ", or download the reply with curl -o" : "";
   const hint = `check ${urlSettings[endpoint.host]}${download}`;
   return new Failure("refused", "invalid-reply", `the reply of ${url} ${fault}`, { hint, ...details });
@@ -76,24 +78,24 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { status: n
   const { kind, message } = inspectBody(reply.bytes);
   const details = toDetails(request, status, message);
   const said = formatSaid(message);
+  const setting = urlSettings[endpoint.host];
   const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
     new Failure(code, kind, text, { hint, ...details });
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
-    const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
-    const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter}, and `;
-    const hint = `check ${named}${urlSettings[endpoint.host]}`;
-    return fail("not_found", "resource-not-found", `cannot ${endpoint.name}: not found (404)${said}`, hint);
+    const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
+    const named = parameter && `${parameter === "model_id" ? "the model id" : parameter}, and `;
+    const text = `cannot ${endpoint.name}: not found (404)${said}`;
+    return fail("not_found", "resource-not-found", text, `check ${named}${setting}`);
   }
   if (status === 404) {
     const text = `cannot ${endpoint.name}: ${url} not found (404)${said}`;
-    return fail("refused", "endpoint-not-found", text, `check ${urlSettings[endpoint.host]}`);
+    return fail("refused", "endpoint-not-found", text, `check ${setting}`);
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
-    const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
-    // The query can contain secrets.
-    const target = to ? `${to.origin}${to.pathname}` : "an invalid location";
+    const isValid = location !== "" && URL.canParse(location, url);
+    const target = isValid ? withoutQuery(new URL(location, url)) : "an invalid location";
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
     return fail("refused", "unexpected-redirect", text, hint);
@@ -123,11 +125,10 @@ const credentialRefused = (
   const { from, profile } = credential;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
-  const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
-  const keyAdvice =
-    variable === undefined
-      ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
-      : `change or unset ${variable}`;
+  const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
+  const keyAdvice = variable
+    ? `change or unset ${variable}`
+    : `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
   if (!endpoint.projectHeader && endpoint.use !== "calls")
     return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
   if (project !== undefined)
@@ -172,12 +173,10 @@ export const invalidReply = (
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const text = {
-    html: `expected JSON from ${url}, found an HTML page${title}`,
-    text: `expected JSON from ${url}, found text${title}`,
-    empty: `expected JSON from ${url}, found an empty reply`,
-    json: `unexpected JSON from ${url}${invalidPath ? `: \`${invalidPath}\` is missing or invalid` : ""}`,
-  }[kind];
+  const found = { html: `an HTML page${title}`, text: `text${title}`, empty: "an empty reply" };
+  const fault = invalidPath ? `: \`${invalidPath}\` is missing or invalid` : "";
+  const text =
+    kind === "json" ? `unexpected JSON from ${url}${fault}` : `expected JSON from ${url}, found ${found[kind]}`;
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
   return new Failure("refused", "invalid-reply", text, details);
@@ -218,22 +217,22 @@ type ConnectionError = Pick<TransportError, "code" | "status">;
 
 type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> & { setting: string };
 
-export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
-  const { code } = error;
+export const connectionFailed = (cause: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
+  const { code: systemCode } = cause;
   const { setting, silenceMs, tries, route } = context;
   const { to, proxy } = route;
   const target = `${hostAndPort(to)}${proxy ? ` through the proxy ${hostAndPort(proxy.url)}` : ""}`;
-  const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
+  const isConnecting = connectCodes.test(systemCode) || tlsCodes.test(systemCode);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
-  const reason = describeError(error, silenceMs);
-  const fix = connectionHint(error);
+  const endedBy = describeError(cause, silenceMs);
+  const fix = connectionHint(cause);
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
-  const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
+  const isLate = systemCode === "CONNECT_ENDLESS";
+  const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
   const remedy = fix ?? (isConnecting ? check : undefined);
-  const hint = fix ?? `${check}, or ${retry}`;
-  const facts = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
-  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${reason}`, facts);
+  const facts = { hint: fix ?? `${check}, or ${retry}`, remedy, systemCode, endedBy, ...details, cause };
+  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${endedBy}`, facts);
 };
 
 const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
@@ -256,20 +255,20 @@ const maxMessageLength = 128 * 1024;
 /** A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-const inspectBody = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
+const inspectBody = (bytes: Uint8Array) => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
-  if (text === "") return { kind: "empty" };
+  const result = (kind: "json" | "html" | "text" | "empty", message: string | undefined) => {
+    const isLong = message !== undefined && message.length > maxMessageLength;
+    return { kind, message: isLong ? `${message.slice(0, maxMessageLength)} …` : message };
+  };
+  if (text === "") return result("empty", undefined);
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {
     const [, title = ""] = /<title[^>]*>([^<]*)/i.exec(text) ?? /<h1[^>]*>([^<]*)/i.exec(text) ?? [];
-    return { kind: "html", message: truncate(title.replace(/\s+/g, " ").trim() || undefined) };
+    return result("html", title.replace(/\s+/g, " ").trim() || undefined);
   }
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  if (!parsed) return { kind: "text", message: truncate(text) };
-  return { kind: "json", message: truncate(findMessage(parsed.value)) };
+  return parsed ? result("json", findMessage(parsed.value)) : result("text", text);
 };
-
-const truncate = (message: string | undefined) =>
-  message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 

@@ -9,22 +9,22 @@ import * as failures from "./failures.ts";
 import type { Attempt, ClientOptions, Reply, Retry, StreamedBody } from "./index.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./request.ts";
 
-/** Longest silence of a read (guarantees.md). */
+/** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** Longer than for a read, because the service computes metrics before it replies. */
+/** Longer, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** Maximum time from the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
+/** Limits the time from the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
 const maxReplySilences = 2;
 
-/** Enough for the call ids of a million trajectories, or a refusal that echoes a request. */
+/** Enough for the call ids of a million trajectories, or for a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
 /** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
+  // Requests in parallel fail for the same reason, which is announced once.
   const announced = new Set<string>();
   return (reason: string, retry: Retry) => {
-    // Requests in parallel fail for the same reason, which is announced once.
     const key = `${retry.attempt} ${reason}`;
     if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;
     announced.add(key);
@@ -46,7 +46,7 @@ type StreamedRequest<P extends Schema> = Readonly<{
   parameters: SchemaInput<P>;
   body: StreamedBody;
   headers?: Readonly<Record<string, string>>;
-  /** Time since the end of the first attempt; 0 for the first attempt. */
+  /** Time since the end of the first attempt. */
   waitedMs?: number;
   signal?: AbortSignal;
 }>;
@@ -95,23 +95,26 @@ export const openClient = (options: ClientOptions) => {
     const target = findTarget(options, endpoint, request.parameters);
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
-    const budget = openRetryBudget(options);
-    const findLimits = openReadLimits(options, silenceMs);
+    const budget = openReadBudget(options, silenceMs);
     for (let tries = 1; ; tries++) {
       const context = { ...target, silenceMs, tries };
-      const content = { body, ...findLimits(), maxReplyLength: exchanges.maxReplyBytes, signal };
+      const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal };
       const tried = await tryRequest(context, content);
       signal.throwIfAborted();
       const { status, error } = tried;
-      if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
+      if (isSuccess(status) && error === undefined) {
+        const bytes = tried.bytes.subarray(bomLength(tried.bytes));
+        const parsed = endpoint.reply(bytes);
+        if (parsed && "value" in parsed) return { value: parsed.value, bytes };
+        throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
+      }
       const failure = failures.toReplyFailure(context, tried);
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
         ? failures.isTransientStatus(status)
         : error !== undefined && exchanges.isRetryable(error, options.waitsForHost);
-      if (!endpoint.repeatable || !canRetry || findLimits().connectMs < 0) throw failure;
-      const reason = isRefused ? String(status) : error?.code;
-      trace?.(`* ${reason}: trying again after attempt ${tries}`);
+      if (!endpoint.repeatable || !canRetry) throw failure;
+      trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
       const onWait = (retry: Retry) => announceRetry(failure.message, retry);
       if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;
@@ -127,18 +130,14 @@ export const openClient = (options: ClientOptions) => {
     const encoding = headers["Content-Encoding"];
     const context = { ...findTarget(options, endpoint, parameters), silenceMs, tries: 1, encoding };
     const limits = { totalMs: maxReplySilences * silenceMs, connectMs: maxWaitMs - waitedMs };
-    const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
-    const tried = await tryRequest(context, content);
+    const tried = await tryRequest(context, { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal });
     const { status, isBodySent, error, retryAfterMs, bytes } = tried;
-    if (status === undefined) {
-      const failure = failures.toReplyFailure(context, tried);
-      return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
-    }
-    const failure = isSuccess(status) ? undefined : failures.toReplyFailure(context, tried);
-    const idempotencyKey = tried.headers["idempotency-key"];
-    const hasRetryAfter = tried.headers["retry-after"] !== undefined;
-    const answer = { status, retryAfterMs, hasRetryAfter, idempotencyKey, body: bytes, isBodySent, failure };
-    return { kind: "answered", ...answer, isCut: error !== undefined };
+    const toFailure = () => failures.toReplyFailure(context, tried);
+    if (status === undefined) return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure: toFailure() };
+    const failure = isSuccess(status) ? undefined : toFailure();
+    const { "idempotency-key": idempotencyKey, "retry-after": retryAfter } = tried.headers;
+    const answer = { status, retryAfterMs, idempotencyKey, body: bytes, isBodySent, failure };
+    return { kind: "answered", ...answer, hasRetryAfter: retryAfter !== undefined, isCut: error !== undefined };
   };
 
   return {
@@ -161,18 +160,7 @@ export const openClient = (options: ClientOptions) => {
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
-const readReply = <R>(
-  context: failures.RequestContext,
-  { reply }: Pick<Endpoint<Schema, Schema, R>, "reply">,
-  { bytes: received, status }: { bytes: Uint8Array; status: number },
-): Reply<R> => {
-  const bytes = received.subarray(bomLength(received));
-  const parsed = reply(bytes);
-  if (parsed && "value" in parsed) return { value: parsed.value, bytes };
-  throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
-};
-
-/** If decompression fails, adds an error, unless the reply already has an error. */
+/** Decompresses a body. An earlier error of the reply overrides an error of the decompression. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
@@ -208,13 +196,18 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
-/** The tries of a read share `--max-wait`. */
-export const openReadLimits = ({ host, maxWaitMs }: WaitOptions, silenceMs: number) => {
+/** The tries of a read and the waits between them share `--max-wait`. */
+export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
+  const { host, maxWaitMs } = options;
   const endMs = host.elapsed() + maxWaitMs;
-  return () => {
-    const connectMs = endMs - host.elapsed();
-    // With `--max-wait 0s`, the answer to the single try needs a limit, too.
-    return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
+  const { wait } = openRetryBudget(options);
+  return {
+    limits() {
+      const connectMs = endMs - host.elapsed();
+      // With `--max-wait 0s`, the answer to the single try needs a limit, too.
+      return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
+    },
+    wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
   };
 };
 
