@@ -27,11 +27,12 @@ const urlVariable = (title: string) => (title === storeTitle ? "ROLLCALL_STORE" 
 const storageFailure = (kind: string, path: string, message: string, details: FailureDetails) =>
   new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
 
-export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown) => {
-  const hint = "wait until the other process ends, then run the same command again";
-  const message = `${title} ${path} is locked by another process`;
-  return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
-};
+export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown) =>
+  storageFailure("database-locked", path, `${title} ${path} is locked by another process`, {
+    hint: "wait until the other process ends, then run the same command again",
+    retryable: true,
+    cause,
+  });
 
 const startNewHint = ({ path, title }: TitledFile, suffix: string) => {
   const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);

@@ -8,14 +8,14 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { examineFile } from "./sqlite.ts";
 
-/** SQLite cuts a text at a NUL and loses lone surrogates. A text written as JSON is safe, because JSON escapes both. */
+/** SQLite cuts a text at a NUL and loses lone surrogates. JSON escapes both. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `sql` has a `?` for each value. Names of tables include the schema (`rollcall.request`), also for SQLite. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
 export type TransactionOptions = Readonly<{
-  /** Called each time that COMMIT fails or is not answered. The transaction may be committed nevertheless. */
+  /** Called if COMMIT fails or is not answered, although the transaction may be committed. */
   onUnknownCommit?: () => void;
   /** Returns false to undo the statements. */
   shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
@@ -24,15 +24,15 @@ export type TransactionOptions = Readonly<{
 /** Each method throws a Failure of code `storage`, `auth` or `unavailable` that names the path. */
 export type Database = Readonly<{
   path: string;
-  /** True for PostgreSQL, which several machines can use at the same time. */
+  /** True for PostgreSQL, which several machines can use. */
   isShared: boolean;
-  /** Runs a repeatable statement in a transaction, and runs it again if PostgreSQL's answer is lost. */
+  /** The statement must be repeatable, because it runs again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** The statements must be repeatable, as for `query`. */
   transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isFileInPlace(): boolean;
-  /** @param finish runs the last statements, which are not retried, so that closing does not wait */
+  /** @param finish runs the last statements, without retries */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
@@ -45,7 +45,7 @@ export type DatabaseSchema = Readonly<{
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** When SQLite moves its log to the file. Default: in the commit that fills the log, so this commit is slow. */
+    /** When SQLite moves its log to the file. Default: in the commit that fills the log, which is slow. */
     checkpointTime?: "after answers";
   };
   postgres: {
@@ -72,14 +72,11 @@ export type DatabaseWaitOptions = Readonly<{
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   make: boolean;
-  /** True if the caller writes nothing, so that a read-only file is enough. */
+  /** True if the caller writes nothing. Then a copy of a read-only file is opened. */
   toRead?: boolean;
 }
 
-/**
- * Returns undefined if the file or its tables are missing and `make` is false. With `toRead`, opens a copy of a
- * read-only file. @throws Failure
- */
+/** Returns undefined if the file or its tables are missing and `make` is false. @throws Failure */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openPostgres(schema, options)

@@ -1,4 +1,4 @@
-/** Creates files that only the owner can access, and locks files between processes. */
+/** Creates private files, and locks files between processes. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
@@ -65,17 +65,14 @@ export const readFileIdentity = (path: string) => {
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
 
-export interface Lock {
-  /** True while the lock's file exists, so no other process can have the lock. */
-  isHeld(): boolean;
-  release(): void;
-}
+export type Lock = NonNullable<ReturnType<typeof tryLock>>;
 
-/** Takes SQLite's lock on an empty file, at most until the process ends; undefined if another process has the lock. */
+/** Locks an empty file with SQLite, at most until the process ends; undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
+  /** True while the lock's file exists, so no other process can have the lock. */
   const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = () => {
@@ -103,16 +100,16 @@ export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "max
   onWait?: () => void;
 }
 
-/** Waits for a lock; returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
-export const waitForLock = async (options: failures.TitledFile & LockWaitOptions): Promise<Lock | undefined> => {
+/** Returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
+export const waitForLock = async (options: failures.TitledFile & LockWaitOptions) => {
   const { host, maxWaitMs, onWait, ...about } = options;
-  const from = host.elapsed();
-  for (let isFirst = true; ; isFirst = false) {
-    const lock = tryLock(about);
-    if (lock) return lock;
-    if (isFirst) onWait?.();
-    const waitedMs = host.elapsed() - from;
-    if (waitedMs >= maxWaitMs) return undefined;
-    await host.sleep(Math.min(retryMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
+  const endMs = host.elapsed() + maxWaitMs;
+  let lock = tryLock(about);
+  if (!lock) onWait?.();
+  for (; !lock; lock = tryLock(about)) {
+    const leftMs = endMs - host.elapsed();
+    if (leftMs <= 0) return undefined;
+    await host.sleep(Math.min(retryMs * (0.5 + host.random()), leftMs + 1), host.signal);
   }
+  return lock;
 };

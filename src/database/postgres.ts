@@ -1,4 +1,4 @@
-/** Opens PostgreSQL databases, also through a transaction pooler. Statements have a timeout, and are retried. */
+/** Opens PostgreSQL databases, also through a transaction pooler. */
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
@@ -57,7 +57,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
   await hasTables(database, schema);
 };
 
-/** Maximum of the first wait; doubles with each retry. Waits are random, so that runs retry at different times. */
+/** Maximum of the first wait; doubles with each retry. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
@@ -69,7 +69,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
   const about = { path, title };
   const pool = openPool(options, postgres.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
-  const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const client = await pool.connect();
     // A connection that breaks emits an error in addition to the error of its query.
     client.on("error", () => undefined);
@@ -80,11 +80,11 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
       return result;
     } finally {
       client.removeAllListeners("error");
-      // After an error, the connection is closed, which also ends its transaction.
+      // Closing the connection after an error also ends its transaction.
       client.release(!isReusable);
     }
   };
-  const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
       try {
@@ -99,7 +99,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
       }
     }
   };
-  const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement): Promise<readonly Row[]> => {
+  const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement) => {
     let count = 0;
     const numbered = sql.replaceAll("?", () => `$${++count}`);
     return (await client.query(numbered, [...values])).rows.map((row) => toRow(row, about));
@@ -130,7 +130,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 };
 
 const connectTimeoutMs = 5000;
-/** Limits the wait for an answer, because a connection to a machine that vanished stays open. */
+/** A connection to a machine that vanished stays open. */
 const queryTimeoutMs = 10_000;
 /** One for the requests of a run, and two for other statements. */
 const defaultMaxConnections = 3;
@@ -150,7 +150,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
-    // `close` ends the sockets, because the driver waits until the server closes them.
+    // For `close`, because the driver waits until the server closes the sockets.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -163,7 +163,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   });
   pool.on("error", () => undefined);
   return {
-    connect: async (): Promise<pg.PoolClient> => {
+    async connect() {
       const usedPassword = password;
       try {
         return await pool.connect();
@@ -179,7 +179,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
         return await pool.connect();
       }
     },
-    close: async () => {
+    async close() {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
       // Sockets that do not end in one turn of the event loop are destroyed.
@@ -192,7 +192,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
 const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
 /** Parses a URL that settings/read.ts has checked. */
-const parseUrl = (text: string): pg.PoolConfig => {
+const parseUrl = (text: string) => {
   const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);

@@ -9,7 +9,7 @@ import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./ind
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 
-/** Enough for 50 processes that commit at once. Signals are handled after the wait. */
+/** Enough for 50 processes that commit at once. Signals wait, too. */
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
@@ -25,7 +25,7 @@ export const openFile = (
   const about = { path, title: schema.title };
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
-    const isNew = (stats?.size ?? 0) === 0;
+    const isNew = !stats?.size;
     if (stats?.isFile() === false)
       throw folderUnusable({ ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" });
     if (isNew && !make) return undefined;
@@ -61,7 +61,8 @@ const isWritable = (path: string) =>
 
 const copyDatabase = (folder: string, path: string) => {
   const copy = join(folder, "copy.db");
-  for (const suffix of ["", "-wal"].filter((suffix) => fs.existsSync(path + suffix))) {
+  for (const suffix of ["", "-wal"]) {
+    if (!fs.existsSync(path + suffix)) continue;
     fs.copyFileSync(path + suffix, copy + suffix);
     fs.chmodSync(copy + suffix, 0o600);
   }
@@ -88,8 +89,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema) => {
 const enableWriteAheadLog = (connection: Connection.Database) => {
   for (let tries = 1; ; tries++) {
     try {
-      connection.exec("PRAGMA journal_mode = WAL");
-      return;
+      return connection.exec("PRAGMA journal_mode = WAL");
     } catch (thrown) {
       if (tries === maxJournalTries || !isBusy(thrown)) throw thrown;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
@@ -97,7 +97,7 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
   }
 };
 
-/** Reads all facts in one statement, because another process may create the tables between two statements. */
+/** One statement, because another process may create the tables between two statements. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
@@ -140,7 +140,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = () => {
     checkpoint = undefined;
-    // Errors are ignored, because the log has the commits on disk, and the next commit reports a broken disk.
+    // The log has the commits on disk, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
@@ -157,7 +157,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // Moves the log now, because libsql closes the file only after V8 collects the statements.
+      // libsql closes the file only after V8 collects the statements.
       checkpointLog();
       connection.close();
     },
@@ -166,7 +166,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 const examineWaitMs = 2000;
 const maxDamages = 3;
-/** The check of a file of this size takes about a second. For larger files, `damages` is undefined. */
+/** Checking such a file takes about a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /** Runs `sql` unless the file is damaged; undefined without a file. @throws Failure `storage` */
@@ -181,7 +181,7 @@ export const examineFile = async (schema: DatabaseSchema, path: string, sql: str
   try {
     const checked = bytes <= maxExaminedBytes ? await database.query(`PRAGMA quick_check(${maxDamages})`) : undefined;
     const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
-    const rows = (damages ?? []).length === 0 ? await database.query(sql) : [];
+    const rows = damages?.length ? [] : await database.query(sql);
     return { bytes, version: schema.file.version, damages, rows };
   } finally {
     await database.close();
