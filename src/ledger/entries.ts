@@ -26,7 +26,7 @@ export const formatState = (state: EntryState) => (state === "released" ? "to re
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
-/** Only the run that sends a `trying` request can know the outcome. */
+/** Only the run that sends a `trying` request can know its outcome. */
 export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
 export type EntryFilter = Readonly<{
@@ -34,9 +34,8 @@ export type EntryFilter = Readonly<{
   split?: string | undefined;
   batch?: string | undefined;
   states?: readonly EntryState[];
-  /** The last attempt was at `since` or later, in milliseconds since 1970. */
+  /** The last attempt was at `since` or later, and earlier than `before`, in milliseconds since 1970. */
   since?: number | undefined;
-  /** The last attempt was earlier than `before`, in milliseconds since 1970. */
   before?: number | undefined;
   matchesScope?: (scope: LedgerScope) => boolean;
 }>;
@@ -75,9 +74,9 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
     ["last_tried < ?", filter.before],
     ["last_tried >= ?", filter.since],
   ] as const;
-  const used = conditions.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
-  const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
-  for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
+  const sql = conditions.flatMap(([condition, value]) => (value === undefined ? [] : `AND ${condition}`)).join(" ");
+  const values = conditions.flatMap(([, value = []]) => value);
+  for await (const entry of readEntries(database, { sql: `1 = 1 ${sql}`, values })) {
     const hasState = filter.states?.includes(entry.state) ?? true;
     if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
   }
@@ -107,7 +106,7 @@ export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
 const toEntry = (row: Row) => ({
   id: formatId(row.integer("id")),
-  // An unexpected state counts as `unknown`, so that nothing is sent twice.
+  // After an unexpected state, nothing may be sent twice.
   state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
   input: row.text("input"),
@@ -125,7 +124,7 @@ const toEntry = (row: Row) => ({
   envelopeDigest: row.text("frame"),
 });
 
-/** Drops damaged call ids, so that the entry can be read. */
+/** Drops damaged call ids. */
 const parseCalls = (text: string) => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];

@@ -1,4 +1,4 @@
-/** Opens the ledger, which records requests in a file or a shared database, and compares inputs with the ledger. */
+/** Records requests in a file or a shared database, and compares inputs with these records. */
 import type { DatabaseLocation, DatabaseWaitOptions } from "../database/index.ts";
 
 export {
@@ -15,7 +15,7 @@ export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.
 export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";
 
-/** Opens a command's ledger; undefined if the ledger does not exist. @throws as `openDatabase` */
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
   location: DatabaseLocation,
   options: DatabaseWaitOptions & { toRead: boolean },
@@ -25,6 +25,6 @@ export const openExistingLedger = async (
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>
   await (await import("./run-ledger.ts")).openRunLedger(...args);
 
-/** Examines a ledger's file without changing it; undefined if the file does not exist. @throws Failure `storage` */
+/** Returns undefined if the file does not exist. Does not change the file. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

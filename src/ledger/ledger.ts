@@ -63,12 +63,13 @@ export const openLedger = async (
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
-  const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
+  const { path, isShared, isFileInPlace: isIntact } = database;
   const { host, recovers, toRead } = options;
+  const writer = isShared ? makeSharedWriter(database, { host }) : makeFileWriter(database);
   let now: (() => number) | undefined;
   try {
     // A shared ledger always recovers, because the claims of dead runs block other runs.
-    const recovery = !isCopy && (recovers || database.isShared) ? writer.recover() : undefined;
+    const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
       if (!toRead || !isReadOnly(thrown)) throw thrown;
     });
@@ -81,10 +82,7 @@ export const openLedger = async (
     throw thrown;
   }
   return {
-    path: database.path,
-    created,
-    isShared: database.isShared,
-    isIntact: database.isFileInPlace,
+    ...{ path, created, isShared, isIntact },
     /** Returns the database's time in ms since 1970; undefined for a file, because its runs have one clock. */
     now,
     ...writer,
@@ -93,9 +91,9 @@ export const openLedger = async (
       writers: (await writer.countRuns?.()) ?? 0,
     }),
     writtenFiles: openStoredFiles(database),
-    entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
-    /** Yields the oldest request first. @param from the smallest row */
-    scopeEntries: (scope: entries.LedgerScope, from = 0): AsyncIterable<entries.Entry> => {
+    entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
+    /** @param from the smallest row */
+    scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
@@ -142,9 +140,11 @@ const isReadOnly = (thrown: unknown) =>
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
 const openStoredFiles = (database: db.Database): WrittenFiles => ({
-  readDigest: async (path) =>
-    (await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
-  recordDigest: async (path, digest) => {
+  async readDigest(path) {
+    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
+    return row?.text("digest");
+  },
+  async recordDigest(path, digest) {
     const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
       ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
     await database.query(sql, [resolve(path), digest]);
@@ -165,7 +165,7 @@ const saveFactsSql = `
 
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Body sizes in bytes: the largest accepted, and the smallest with a 413 (`at` in milliseconds since 1970). */
+/** Sizes are bytes of bodies: the largest accepted, and the smallest with a 413 (`at` in milliseconds since 1970). */
 const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;

@@ -2,7 +2,7 @@
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** The digests of files that rollcall wrote, by path. rollcall may replace a file that still has its digest. */
+/** The digests of files that rollcall wrote, by path, and may replace while they have these digests. */
 export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
 
 export const openWrittenFiles = () => {
@@ -38,33 +38,33 @@ export const openPriorOutcomes = (options: {
   return {
     /** Requests with an unknown outcome, oldest first. */
     unknownEntries: () => unknownEntries,
-    /** The last time that a group was logged from an input with another name, in milliseconds since 1970, or 0. */
+    /** The last time that a group was logged from an input with another name, in milliseconds since 1970. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** `entries` must include all unknown requests, and the requests that may be new or changed since the last call. */
+    /** `entries` must include all unknown requests, and the requests that may have changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
       unknownEntries = [];
       for await (const entry of entries) {
-        const { state, input, dedupKeys } = entry;
-        const isElsewhere = input !== ownInput;
+        const { state, dedupKeys } = entry;
+        if (!isUnknown(state) && !isLogged(state)) continue;
+        const isElsewhere = entry.input !== ownInput;
         const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
-        const groups = isUnknown(state) || isLogged(state) ? findGroups(dedupKeys, numberOf) : [];
+        const groups = findGroups(dedupKeys, numberOf);
         for (const group of groups) set(group, facts.at(group) | fact);
         if (groups.length === 0) continue;
         if (fact === unknownBit) unknownEntries.push(entry);
         else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
       }
     },
-    /** Unknown overrides logged, because a logged group may have been resent with an unknown outcome. */
+    /** Unknown overrides logged, because a logged group may have been resent. */
     outcomeOf(group: number): PriorOutcome {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
     },
-    /** True if a group that is not sent again was logged from an input with another name. */
     wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
-    /** Records an outcome of this run, which overrides earlier outcomes. */
+    /** Replaces the outcomes of earlier runs. */
     recordOutcome(group: number, outcome: "logged" | "unknown") {
       set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
     },

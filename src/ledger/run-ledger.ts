@@ -1,7 +1,7 @@
 /** Reads the requests of earlier runs from the ledger, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
-import { type Entry, formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
+import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
@@ -13,14 +13,14 @@ export type RunLedgerOptions = Readonly<{
   split: string;
   batch: string | undefined;
   account: string;
-  /** Undefined for a run without a ledger. With `require`, the ledger must exist already. */
+  /** Undefined for a run without a ledger. With `require`, the ledger must exist. */
   ledger: (DatabaseLocation & { require: boolean }) | undefined;
   maxWaitMs: number;
   /** A dry run makes no ledger, and holds no lock. */
   dryRun: boolean;
   resendLogged: boolean;
   idempotency: boolean;
-  /** True for the local service, which honors idempotency keys. Another service shows this by an echo of a key. */
+  /** True for the local service. Another service shows by an echo that it honors idempotency keys. */
   honorsKeys: boolean;
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
@@ -28,13 +28,13 @@ export type RunLedgerOptions = Readonly<{
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
-  /** The `Idempotency-Key`, equal for all attempts of a request; empty for a request without a key. */
+  /** The `Idempotency-Key` of all attempts; empty for a request without a key. */
   key: string;
   /** Milliseconds since 1970. */
   firstTried: number;
 }>;
 
-/** Without a ledger, methods record nothing. Methods throw the same failures as `Database`. */
+/** Without a ledger, methods record nothing. Methods throw as `Database` does. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -44,11 +44,10 @@ export const openRunLedger = async (
   const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
-  const make = !dryRun && location?.require !== true;
+  const make = !dryRun && !location?.require;
   const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
-  if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
-  const path = ledger?.path ?? "";
-  const isShared = ledger?.isShared === true;
+  if (location?.require && !ledger) throw ledgerMissing(location.path);
+  const { path = "", isShared = false } = ledger ?? {};
   // `--resend-logged` and a run without a ledger log groups again, so the requests need new keys.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
@@ -90,7 +89,7 @@ export const openRunLedger = async (
     get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },
-    /** True if a later run may resend an unknown request. */
+    /** `honorsKeys` of later runs. */
     get willHonorKeys() {
       return options.honorsKeys || facts.echoesKey;
     },
@@ -102,11 +101,10 @@ export const openRunLedger = async (
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
     /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
-    async acquire(wait?: { signal: AbortSignal; maxWaitMs: number }) {
+    async acquire({ signal, maxWaitMs } = { signal: host.signal, maxWaitMs: options.maxWaitMs }) {
       if (!ledger || dryRun) return;
       requireIntact();
       const from = host.elapsed();
-      const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
       if (!lock) throw ledgerBusy(path, host.elapsed() - from);
       await readFacts();
@@ -119,7 +117,7 @@ export const openRunLedger = async (
       return revision !== before;
     },
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
-    async *entries(): AsyncGenerator<Entry, void> {
+    async *entries() {
       const isHeld = lock !== undefined;
       if (!isHeld) await readFacts();
       let last = changedFrom - 1;
@@ -129,7 +127,7 @@ export const openRunLedger = async (
         if (ownRequests.has(entry.id)) continue;
         // Another run may retry a request that was not sent, unless this run holds the scope alone.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
-        // Skips requests that other runs have in flight, because `recordRequest` reports their groups as taken.
+        // Skips requests in flight, because `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = firstOpen ?? last + 1;
@@ -152,7 +150,7 @@ export const openRunLedger = async (
       ownRequests.add(id);
       return { id, key, firstTried };
     },
-    /** Must be called before each piece of a body. @throws Failure `lease-lost` */
+    /** To call before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
     /** Returns false if the request was resolved, or if another run retries or logged the request. */
     async recordRetry({ id }: RecordedRequest) {
@@ -171,10 +169,10 @@ export const openRunLedger = async (
       if (refused) await saveFacts(facts);
     },
     async recordRefusedSize(bytes: number) {
-      const { passed, refused } = facts.sizes;
+      const { passed = bytes, refused } = facts.sizes;
       if (refused && isRecent(refused, now()) && refused.bytes <= bytes) return;
-      const smaller = passed !== undefined && passed < bytes ? passed : undefined;
-      await saveFacts({ ...facts, sizes: { passed: smaller, refused: { bytes, at: now() } } });
+      const sizes = { passed: passed < bytes ? passed : undefined, refused: { bytes, at: now() } };
+      await saveFacts({ ...facts, sizes });
     },
     readOtherLeaseMs: async () => await ledger?.readOtherLeaseMs?.(),
     async close() {

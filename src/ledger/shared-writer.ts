@@ -8,7 +8,6 @@ import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
 
 /** How long a run may be without contact to the database. */
 const leaseMs = 15_000;
-const renewMs = leaseMs / 3;
 
 const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
@@ -19,8 +18,6 @@ const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
 
 /** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
-
-type LeasedRun = Awaited<ReturnType<typeof beginRun>>;
 
 export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
   let renewedAt = elapsed();
@@ -36,14 +33,14 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
     if (rows.length === 0) isLost = true;
     else noteRenewal(askedAt);
   };
-  const timer = setInterval(() => void renew().catch(() => undefined), renewMs).unref();
+  const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3).unref();
   return {
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal,
     // A run keeps its unsent groups until the end, because it may retry these groups.
     release: () => undefined,
-    end: async () => {
+    async end() {
       clearInterval(timer);
       await database.query("UPDATE rollcall.run SET has_ended = true WHERE id = ?", [id]);
       await expireDeadRuns(database);
@@ -51,7 +48,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Ends dead runs. In all ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
+/** Ends dead runs. In ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -67,7 +64,7 @@ const expireDeadRuns = async (database: Database) => {
 
 export const makeSharedWriter = (
   database: Database,
-  { host, run }: { host: Pick<Host, "elapsed">; run?: LeasedRun },
+  { host, run }: { host: Pick<Host, "elapsed">; run?: Awaited<ReturnType<typeof beginRun>> },
 ): Writer => {
   const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
@@ -75,12 +72,12 @@ export const makeSharedWriter = (
   };
   return {
     changedSql: ", changed = clock_timestamp()",
-    acquireScope: async () => {
+    async acquireScope() {
       run ??= await beginRun(database, host);
       return run;
     },
     recover: async () => await expireDeadRuns(database),
-    recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) => {
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) {
       const { id: runId, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
       const token = randomUUID();
@@ -100,18 +97,20 @@ export const makeSharedWriter = (
       throw leaseLost(database.path);
     },
     recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
-    recordOutcome: async (request, outcome) => {
+    async recordOutcome(request, outcome) {
       const { state } = outcome;
-      const runId = run?.id ?? 0;
-      const values = [...toOutcomeValues(outcome), request];
-      const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
-      const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, runId]);
-      if (updated.length > 0) return;
-      const kind = state === "logged" || state === "unknown" ? state : "other";
-      const lateValues = kind === "logged" ? values : [...values, runId];
-      const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
+      const update = async (condition: string) => {
+        const sql = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp()
+          WHERE id = ? AND ${condition} RETURNING id`;
+        return (await database.query(sql, [...toOutcomeValues(outcome), request])).length > 0;
+      };
+      const isOwn = `run = ${run?.id ?? 0}`;
+      if (await update(`${isOwn} AND state = 'trying'`)) return;
+      // The lease expired. Outcomes other than these two concern only the attempt of this run.
+      if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
+      const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
       // Another run made the request unknown, and may have released its groups.
-      if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
+      if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
     },
     countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
     readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
@@ -184,13 +183,6 @@ const recordRetrySql = `
   FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
-
-/** Conditions for an outcome after the lease expired. `other` outcomes concern only the attempt of this run. */
-const lateOutcomeConditions = {
-  logged: "state <> 'logged'",
-  unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",
-  other: "run = ? AND state = 'unknown'",
-} as const;
 
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)

@@ -15,9 +15,9 @@ export const verifyDataset = async (
   { perScope }: { perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
-  /** The rank of each group's outcome in `outcomes`. */
+  /** The index of each group's outcome in `outcomes`. */
   const ranks = new Uint8Array(dedupKeys.count);
-  /** For each scope, an array with a 1 at the number of each logged group. */
+  /** For each scope, a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
@@ -36,7 +36,6 @@ export const verifyDataset = async (
   }
   // `log` refuses input with errors.
   const isInvalid = dataset.problems.errors > 0;
-  /** Each group counts for one outcome. `read` counts all groups. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
@@ -60,11 +59,10 @@ export const verifyDataset = async (
 };
 
 const problemMakers = {
-  repeated: (location: ProblemLocation) => createProblem("duplicate-group", undefined, location),
-  unknown: (location: ProblemLocation) => createProblem("unresolved-group", undefined, location),
-  refused: (location: ProblemLocation) => createProblem("group-refused", { text: undefined }, location),
-  not_sent: (location: ProblemLocation, isInvalid: boolean) =>
-    createProblem("group-not-logged", { isInvalid }, location),
+  repeated: (where: ProblemLocation) => createProblem("duplicate-group", undefined, where),
+  unknown: (where: ProblemLocation) => createProblem("unresolved-group", undefined, where),
+  refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
+  not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
 };
 
 /** Each outcome overrides the outcomes before it. */

@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger. In a file, a run holds a lock, at most until its process ends. */
+/** Writes the requests of a ledger in a file, in which a run holds a lock, at most until its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as db from "../database/index.ts";
@@ -14,15 +14,15 @@ export type NewEntry = Readonly<{
   envelopeDigest: string;
   /** Milliseconds since 1970. */
   now: number;
-  /** Distinguishes later loggings with `--resend-logged`; empty for the first logging. */
+  /** Differs for each run with `--resend-logged`; empty for other runs. */
   generation: string;
 }>;
 
 export type RecordedOutcome = Readonly<{
   state: Exclude<entries.EntryState, "trying">;
-  /** HTTP status; null without an answer. */
+  /** Null without an answer. */
   status: number | null;
-  /** The known code of a transport error; null after an answer. */
+  /** The code of a transport error; null after an answer. */
   cause: string | null;
   /** JSON list of call ids. */
   calls: string;
@@ -30,11 +30,11 @@ export type RecordedOutcome = Readonly<{
 
 /** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
 export type Writer = Readonly<{
-  /** Appended to the `SET` clause of each change of a request. */
+  /** For the `SET` clause of each change of a request. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
-  /** Sets the state of requests that dead runs had in flight to `unknown`. Default: in all scopes. */
+  /** Makes requests that dead runs had in flight `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys of groups that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
@@ -48,7 +48,7 @@ export type Writer = Readonly<{
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns statements that delete the claims of all released or deleted requests in `requests`. */
+  /** Deletes the claims of released or deleted requests. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
 }>;
@@ -63,7 +63,7 @@ export const makeFileWriter = (database: db.Database): Writer => {
   return {
     changedSql: "",
     acquireScope: async (scope, waiting) => await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
-    recover: async (onlyScope) => {
+    async recover(onlyScope) {
       if (onlyScope) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
@@ -73,12 +73,12 @@ export const makeFileWriter = (database: db.Database): Writer => {
         lock?.release();
       }
     },
-    recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, now }) => {
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, now }) {
       const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
       return (await database.query(recordRequestSql, values))[0]?.integer("id") ?? 0;
     },
     recordRetry: async (request, now) => (await database.query(recordRetrySql, [now, request])).length === 1,
-    recordOutcome: async (request, outcome) => {
+    async recordOutcome(request, outcome) {
       const values = [...toOutcomeValues(outcome), request];
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
@@ -101,7 +101,7 @@ const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entrie
 const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
-/** Counts the scopes of a file that runs are writing. @throws Failure `storage` */
+/** Counts the scopes that runs are writing. @throws Failure `storage` */
 export const countWriters = (ledger: string) => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
@@ -119,5 +119,5 @@ export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
   title: "the lock of the ledger",
 });
 
-/** Next to the ledger itself, not next to a link, so that all links to a ledger have the same locks. */
+/** All links to a ledger have the same locks. */
 const lockFolderPath = (ledger: string) => `${realpathSync(ledger)}.locks`;
