@@ -1,4 +1,4 @@
-/** Reads the body of a request in chunks, compares its parts with their checksums, and compresses the body. */
+/** Reads the body of a request in chunks, and compresses it. Compares parts of the input with their checksums. */
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
@@ -13,7 +13,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** Bytes to read before signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
+/** Bytes to read before signals, replies and the socket get a turn. Each read costs as much as `readCostBytes`. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
@@ -44,7 +44,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
 }
 
 /** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
-export const verifySource = async (dataset: Dataset, source: number): Promise<void> => {
+export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);
   for (let part = 0; part < parts.count; part++) {
@@ -56,7 +56,7 @@ export const verifySource = async (dataset: Dataset, source: number): Promise<vo
 
 const comma = Buffer.from(",");
 
-function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents): Generator<Uint8Array | number, void> {
+function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents) {
   yield envelope.opening;
   for (const [at, group] of request.groups.entries()) {
     if (at > 0) yield comma;
@@ -93,7 +93,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     return count;
   };
   /** Returns undefined if the part is not in the window. @throws Failure `input-changed` */
-  const readNow = (part: number): Uint8Array | undefined => {
+  const readNow = (part: number) => {
     const at = startOf.at(part) - buffered.start;
     const length = lengthOf.at(part);
     if (buffered.source !== sourceOf.at(part) || at < 0 || buffered.start + at + length > buffered.end)
@@ -106,7 +106,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
 
   return {
     readNow,
-    async read(part: number): Promise<Uint8Array> {
+    async read(part: number) {
       const [source, start] = [sourceOf.at(part), startOf.at(part)];
       // Parts in the order of the input are read ahead.
       const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
@@ -116,7 +116,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       if (bytes === undefined) throw toInputChanged(part);
       return bytes;
     },
-    async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
+    async *readLarge(part: number) {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);
       buffered = { source: -1, start: 0, end: 0 };
@@ -137,7 +137,7 @@ export type Compression = "gzip" | "zstd";
 const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
 const maxPieceBytes = 2 ** 18;
 
-export const openCompressor = (compression: Compression): Transform => {
+export const openCompressor = (compression: Compression) => {
   // Node 22.15, 23.8 and newer have zstd, but the types are of the oldest supported Node.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
@@ -147,7 +147,7 @@ export const openCompressor = (compression: Compression): Transform => {
 
 /** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // Copies each chunk, because the next chunk reuses the memory.
+  // The next chunk reuses the memory of a chunk.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -1,4 +1,4 @@
-/** Delivers the groups of complete files, and writes rejected groups to a file. */
+/** Delivers the groups of complete files, and writes rejected groups. */
 import { basename } from "node:path";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { wrongValue } from "../failures.ts";
@@ -10,11 +10,11 @@ import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } 
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
-import { type LogResult, logResult } from "./result.ts";
-import { emptySendResult, type SendResult } from "./send-result.ts";
+import { logResult } from "./result.ts";
+import { emptySendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
-export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): Promise<LogResult> => {
+export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) => {
   const outcomes = requireValid(dataset, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
   const file = getFirstFile(dataset);
@@ -41,7 +41,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): 
 export const writeRejected = async (
   dataset: Dataset,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
-): Promise<string> => {
+) => {
   const path = resolveRejectsPath(getFirstFile(dataset), rejects);
   const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
   const file = openRejects(dataset, { path, written: openWrittenFiles(), redact });
@@ -50,12 +50,12 @@ export const writeRejected = async (
   return path;
 };
 
-export const markUnsent = (thrown: unknown): unknown =>
+export const markUnsent = (thrown: unknown) =>
   thrown instanceof Failure && (thrown.code === "storage" || thrown.kind === "database-unavailable")
     ? thrown.withDetails({ unsent: true })
     : thrown;
 
-const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogResult> => {
+const sendAndReport = async (dataset: Dataset, delivery: Delivery) => {
   const { options, rejects, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
@@ -83,7 +83,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     return logResult(dataset, { ...options, planned, sent: emptySendResult(), ledger: runLedger.resultFacts });
   }
   const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
-  const replaced = dataset.sources.filter((source) => jobs.length > 0 && source.isReplaced?.() === true);
+  const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent.refused);
   // The result must show what was logged even if the rejects file cannot be written.
@@ -103,21 +103,19 @@ type DeliveryJobs = { delivery: Delivery; jobs: readonly Job[] };
 
 const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
   const { body, compression } = delivery.options;
-  if (body === undefined) return;
+  if (!body) return;
   const request = jobs[body.number - 1]?.request;
-  if (request === undefined) {
+  if (!request)
     throw wrongValue("--body", String(body.number), `the number of a planned request (${jobs.length} planned)`);
-  }
   const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
-  for await (const piece of compression === undefined ? chunks : await compress(chunks, compression))
-    await body.write(piece);
+  for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };
 
-/** The longest pause before the next query for groups that other runs claim. */
+/** The longest pause before the next query for claimed groups. */
 const maxPauseMs = 2000;
 
 /** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
-const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
+const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
@@ -147,7 +145,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
   return sender.result();
 };
 
-const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }): GroupOutcomes => {
+const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {
   const { problems, groups } = dataset;
   const outcomes = rejectInvalid(dataset);
   if (problems.errors === 0) return outcomes;
@@ -157,9 +155,8 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 };
 
 /** Sets the outcomes that earlier runs recorded for groups, and returns the unknown requests to resend. */
-const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = ({ problems }: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
-  const { problems } = dataset;
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, impossible } = delivery.planResends();
@@ -173,7 +170,7 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   return jobs;
 };
 
-const listRejected = (outcomes: GroupOutcomes, refused: readonly RejectedGroup[]): readonly RejectedGroup[] => {
+const listRejected = (outcomes: GroupOutcomes, refused: readonly RejectedGroup[]) => {
   const reasons = new Map(refused.map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
 };

@@ -1,4 +1,4 @@
-/** Delivers groups, once for complete files or repeatedly for a growing file, with the ledger and a rejects file. */
+/** Delivers groups with a ledger and a rejects file: once for complete files, repeatedly for a growing file. */
 import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
@@ -29,7 +29,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** The options with which `rollcall ledger` finds the run's ledger and service. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
-  /** In a dry run, writes the body with this number (the first is 1). A piece is valid until `write` resolves. */
+  /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
   body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
   onProgress: (progress: SendProgress) => void;
   onResend: (requests: number) => void;
@@ -58,10 +58,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const written = runLedger.writtenFiles;
   let sender: Sender | undefined;
   const sendResult = () => sender?.result() ?? emptySendResult();
-  const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
+  const envelope = () => makeEnvelope(dataset, options.split);
 
   /** Returns a job that resends the bytes of an entry; undefined if the input does not have these bytes. */
-  const toJob = ({ id, key, firstTried, ...entry }: Entry): Job | undefined => {
+  const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
     const current = envelope();
@@ -76,7 +76,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
     sendResult,
-    /** Returns the maximum body: `--max-request-size`, or a smaller size that follows from a 413. */
     limit(): BodyLimit {
       const { maxRequestBytes } = options;
       const { sizeLimit = { bytes: maxRequestBytes } } = runLedger;
@@ -91,11 +90,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     planResends() {
       const jobs: Job[] = [];
       const impossible: string[] = [];
-      for (const entry of priorOutcomes.unknownEntries()) {
-        if (!canResend(entry, options)) continue;
+      for (const entry of priorOutcomes.unknownEntries().filter((entry) => canResend(entry, options))) {
         const job = toJob(entry);
-        if (job === undefined) impossible.push(entry.id);
-        else jobs.push(job);
+        if (job) jobs.push(job);
+        else impossible.push(entry.id);
       }
       return { jobs, impossible };
     },
@@ -128,7 +126,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 };
 
 /** @throws Failure `rejects-path-missing` if the first input is not a file */
-export const resolveRejectsPath = (firstInput: string, rejects: string | undefined): string => {
+export const resolveRejectsPath = (firstInput: string, rejects: string | undefined) => {
   if (rejects === undefined && (firstInput === "-" || isRemote(firstInput))) throw rejectsPathMissing();
   return rejects ?? `${firstInput}.rejected`;
 };

@@ -6,12 +6,12 @@ import { formatLedgerCommand } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 
-export const compressionUnsupported = (compression: string): Failure =>
+export const compressionUnsupported = (compression: string) =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
     hint: "use --compress gzip, or run rollcall with Node 22.15, 23.8 or newer",
   });
 
-export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {
+export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document") => {
   const why = {
     compressed: "it is compressed",
     document: "it is one JSON document, not lines",
@@ -23,7 +23,7 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 
 type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
 
-export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
+export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize) => {
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
@@ -32,7 +32,7 @@ export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: Request
   });
 };
 
-export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails): Failure => {
+export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails) => {
   const [content, hint] =
     groups === 1
       ? ["a single group", `make the group smaller, raise the limit of the service, or ${sentences.skipRefusedHint}`]
@@ -43,17 +43,17 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
 
 const otherRejectsHint = "choose another file with --rejects";
 
-export const rejectsExist = (file: string): Failure =>
+export const rejectsExist = (file: string) =>
   new Failure("usage", "rejects-exist", `${file} already exists and was not written by rollcall`, {
     hint: `move the file away, or ${otherRejectsHint}`,
   });
 
-export const rejectsPathMissing = (): Failure =>
+export const rejectsPathMissing = () =>
   new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
     hint: "pass --rejects <file>",
   });
 
-export const rejectsUnwritable = (file: string, cause: unknown): Failure => {
+export const rejectsUnwritable = (file: string, cause: unknown) => {
   const message = `cannot write ${file}: ${sentences.describeSystemCode(getErrorCode(cause))}`;
   return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });
 };
@@ -69,7 +69,7 @@ interface LogCounts extends sentences.LoggedCounts {
   ledgerArgs: readonly string[];
 }
 
-export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails): Failure => {
+export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails) => {
   const { notSent, rejected, hasLedger } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
@@ -88,7 +88,7 @@ interface RejectedFacts extends LogCounts {
   isConverted: boolean;
 }
 
-export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
+export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   const { hasLedger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
@@ -100,7 +100,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
 };
 
 /** @param inputDiffers true if `--on-unknown resend` could not resend the requests, because the input differs */
-export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails): Failure => {
+export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
@@ -126,26 +126,26 @@ const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, ids: 
   return `check whether the service has the ${groups}. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
 };
 
-export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
-  const { recorded, positions, canResolve, unknownFailure, retryFailure, recordFailure } = facts;
+export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
+  const { recorded, positions, canResolve, areMoreUnknown, unknownFailure, retryFailure, recordFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why === undefined ? "" : `: ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
-  const name = `request ${facts.number} of ${facts.requests}`;
-  const subject = facts.areMoreUnknown
-    ? `${name} (${positions}) and other requests may or may not have been logged`
-    : `${name} (${recorded.id === undefined ? "" : `${recorded.id}, `}${positions}) may or may not have been logged`;
-  const ids = facts.areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
+  const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
+  const others = areMoreUnknown ? " and other requests" : "";
+  const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
-  const orRest = hasRest ? `. Without --on-unknown resend, that command sends only ${countedAsNotLogged}` : "";
+  const orRest = hasRest
+    ? ". Without --on-unknown resend, that command sends only the groups that are counted as not logged"
+    : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
       ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check the service before you send the groups with an unknown outcome again, because it may have them";
   const end = recordFailure === undefined ? "" : `, and ${ledgerFailed}: ${recordFailure.message}`;
-  const message = `${subject}${reasons}${end}; ${formatCounts(facts)}`;
+  const message = `${subject} may or may not have been logged${reasons}${end}; ${formatCounts(facts)}`;
   const wholeHint = recordFailure === undefined ? hint : `${repairLedgerHint}. Then ${hint}`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
@@ -153,15 +153,13 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
   `groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
 
-const countedAsNotLogged = "the groups that are counted as not logged";
 const ledgerFailed = "the ledger could not record this";
 const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
 
-export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails): Failure => {
+export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
   const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
-  const unknownIds = [...facts.unknownIds]
-    .filter((id) => unrecorded.every((one) => one.id !== id))
-    .flatMap((id) => id ?? []);
+  const unrecordedIds = new Set(unrecorded.map(({ id }) => id));
+  const unknownIds = [...facts.unknownIds].flatMap((id) => (unrecordedIds.has(id) ? [] : (id ?? [])));
   const resolve = (option: string, isWanted: boolean) => {
     const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
     return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];

@@ -12,7 +12,7 @@ export type GroupOutcomes = ReturnType<typeof openGroupOutcomes>;
 export const openGroupOutcomes = (groups: number) => {
   const codes = new Column("u8");
   codes.length = groups;
-  const outcomeOf = (group: number): GroupOutcome => outcomeNames[codes.at(group)] ?? "not_sent";
+  const outcomeOf = (group: number) => outcomeNames[codes.at(group)] ?? "not_sent";
   const set = (group: number, outcome: GroupOutcome) => codes.set(group, outcomeNames.indexOf(outcome));
   return {
     outcomeOf,
@@ -23,7 +23,7 @@ export const openGroupOutcomes = (groups: number) => {
     setAll(groups: Uint32Array, outcome: GroupOutcome) {
       for (const group of groups) set(group, outcome);
     },
-    groupsWith(outcome: GroupOutcome): Uint32Array {
+    groupsWith(outcome: GroupOutcome) {
       const code = outcomeNames.indexOf(outcome);
       const groups = new Uint32Array(codes.length);
       let count = 0;
@@ -43,7 +43,7 @@ export const openGroupOutcomes = (groups: number) => {
   };
 };
 
-export const rejectInvalid = ({ groups }: { groups: Groups }): GroupOutcomes => {
+export const rejectInvalid = ({ groups }: { groups: Groups }) => {
   const outcomes = openGroupOutcomes(groups.count);
   for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
   return outcomes;

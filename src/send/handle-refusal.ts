@@ -1,4 +1,4 @@
-/** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
+/** Splits a refused request or rejects its groups, and locates the service's problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -12,7 +12,7 @@ import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
 
-/** Without `requests` and `refused`, the run ends. */
+/** Without `requests` and `refused`, the run ends with `stop`. */
 interface NextStep {
   requests?: readonly PlannedRequest[];
   /** Maximum bytes of later requests. */
@@ -27,10 +27,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/**
- * Handles a 413. Cuts a request of several groups to half its size, or to a larger size that the service accepted
- * before. A single group is rejected, or stops the run. With `oneRequest`, several groups also stop the run.
- */
+/** Handles a 413. Cuts a request of several groups to half its size, or to a larger size that was accepted before. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
@@ -49,7 +46,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 /** About the credential, the URL or the method. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles a refusal other than 413. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
+/** Handles another refusal. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -82,7 +79,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** `position` is the item's group in the request (interface 7); undefined without such a group. */
+/** `position` is the index of the item's group in the request (interface 7), if the request has this group. */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
@@ -103,21 +100,8 @@ const locateProblems = async (
   dataset: Dataset,
   { request, items }: { request: PlannedRequest; items: readonly RefusalItem[] },
 ) => {
-  const locate = openItemLocator(dataset, request);
-  const problems: Problem[] = [];
-  for (const item of items.slice(0, maxItems)) {
-    const { loc, msg } = item;
-    // If the file changed since it was sent, the problem has no location.
-    const location = await locate(item).catch(() => undefined);
-    const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
-    problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
-  }
-  return problems;
-};
-
-const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   const values = new Map<string, unknown>();
-  return async ({ position, path }: RefusalItem) => {
+  const locate = async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];
     if (group === undefined) return undefined;
     // Each trajectory of a bare group is a part.
@@ -130,6 +114,15 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
     if (!values.has(key)) values.set(key, readPartValue(groupPart));
     return await locateValue(groupPart, removeTypeNames(values.get(key), isBare ? inside : path));
   };
+  const problems: Problem[] = [];
+  for (const item of items.slice(0, maxItems)) {
+    const { loc, msg } = item;
+    // If the file changed since it was sent, the problem has no location.
+    const location = await locate(item).catch(() => undefined);
+    const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
+    problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
+  }
+  return problems;
 };
 
 /** Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`. */

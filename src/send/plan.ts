@@ -26,7 +26,7 @@ type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
-): readonly PlannedRequest[] => {
+) => {
   const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
     const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
@@ -40,7 +40,7 @@ export const planRequests = (
 export const reportOversizedRequests = (
   dataset: Dataset,
   { requests, limit }: { requests: readonly PlannedRequest[]; limit: BodyLimit },
-): void => {
+) => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit.bytes) continue;
     dataset.problems.report("group-over-limit", compareSize(bytes, limit), () => locateGroup(dataset, groups[0] ?? 0));
@@ -63,7 +63,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
-): readonly PlannedRequest[] => {
+) => {
   const sizes = measureBodies(dataset, enveloped);
   const fewest = cutAtLimit(sizes, limit);
   const isEven = !areFull && fewest.length > 1;
@@ -89,7 +89,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
 };
 
 /** Returns the larger half of a request that is cut as evenly as possible. */
-export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): number => {
+export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
   const [middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, bytesOf(0, count), 2));

@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
-/** `redact` is only for the reasons, and also escapes harmful characters. */
+/** `redact` also escapes harmful characters. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
@@ -39,7 +39,7 @@ export const openRejects = (
   };
 
   return {
-    countLines: () => reader.countLines(),
+    countLines: reader.countLines,
     /** @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
@@ -126,7 +126,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
   let isAtLineStart = true;
   return {
     countLines: () => lineCount,
-    async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
+    async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
         const parts = grouping.listParts(dataset, group);
@@ -191,7 +191,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the same `group_id`, so both groups would be read as one. Notes an id's first file. */
+/** True if an earlier file has the same `group_id`, so both groups would be read as one. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
@@ -218,7 +218,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
   return byLine;
 };
 
-/** Maximum bytes of white space between a part and the start or end of its line. */
+/** Maximum white space between a part and an end of its line. */
 const marginBytes = 4096;
 
 /** If other data is on the line, returns only the part and a newline. */

@@ -1,4 +1,4 @@
-/** Attempts one request until its outcome is known or no attempt may follow, and records each step. */
+/** Attempts a request until its outcome is known or no attempt may follow, and records each step. */
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -25,9 +25,9 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 };
 
 /** True if no attempt may follow. After `unknown`, an attempt needs an honored key or `--on-unknown resend`. */
-export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
+export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
-/** Time after the first attempt in which rollcall resends a request whose key the service honors (guarantees.md). */
+/** rollcall resends a request until this time after its first attempt (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
@@ -37,9 +37,9 @@ export const isKeyHonored = (
   { key, firstTried }: RecordedRequest,
   { runLedger, idempotency }: KeyFacts,
   honorsKeys = runLedger.honorsKeys,
-): boolean => {
+) => {
   const ageMs = runLedger.now() - firstTried;
-  // The age of an attempt in the future is unknown, because the clock was set back.
+  // An attempt in the future has an unknown age, because the clock was set back.
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
@@ -47,7 +47,7 @@ export const isKeyHonored = (
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
-): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
+) => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
 export interface SentRequest {
   request: PlannedRequest;
@@ -55,7 +55,7 @@ export interface SentRequest {
   recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
-  /** The error of the attempt that may have been logged, if this run made the attempt. */
+  /** The error of this run's attempt that may have been logged. */
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
@@ -71,11 +71,11 @@ interface RequestContext extends SendOptions {
   onBytesSent: (bytes: number) => void;
 }
 
-export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
+export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext) => {
   const { host, runLedger, envelope, compression } = run;
   const { request, recorded } = sent;
   const chunks = () => readBody(dataset, { envelope, request });
-  const pieces = compression === undefined ? undefined : await compress(chunks(), compression);
+  const pieces = compression && (await compress(chunks(), compression));
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   // The service makes at most one call for each trajectory.
   const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
@@ -103,7 +103,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
 };
 
 /** Expects the reply to a logged request, because in error replies, a gateway may have echoed the key. */
-export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt): Promise<void> => {
+export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt) => {
   const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
   if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
 };
@@ -133,8 +133,8 @@ const attemptOnce = async (
   };
   const body = { length, chunks: countChunks };
   const headers = {
-    ...(compression === undefined ? {} : { "Content-Encoding": compression }),
-    ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),
+    ...(compression && { "Content-Encoding": compression }),
+    ...(idempotency && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
   };
   const parameters = { model_id: modelId };
   try {

@@ -8,7 +8,7 @@ import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
 import type { SendOptions } from "./delivery.ts";
 import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
-import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
+import { type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 export type CheckResult = ReturnType<typeof checkResult>;
@@ -39,11 +39,9 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
-type LogResultParts = Readonly<{
-  modelId: string;
+interface LogResultParts
+  extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs"> {
   split: string | undefined;
-  batch: string | undefined;
-  outcomes: GroupOutcomes;
   sent: SendResult;
   /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
@@ -52,10 +50,7 @@ type LogResultParts = Readonly<{
   rejectsEmpty?: boolean;
   replaced?: readonly string[];
   ledger: RunLedger["resultFacts"];
-  resendLogged: boolean;
-  onUnknown: SendOptions["onUnknown"];
-  ledgerArgs: readonly string[];
-}>;
+}
 
 type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
 
@@ -64,10 +59,10 @@ export type LogResult = ReturnType<typeof logResult>;
 export const logResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
-  const failure = planned === undefined ? withUnwrittenRejects(dataset, { ...run, groups }) : undefined;
-  const status: LogStatus = planned === undefined ? toStatus(groups, failure, sent) : "planned";
+  const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
   return {
-    ...{ status, modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
+    status: planned ? "planned" : toStatus(groups, failure, sent),
+    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
@@ -108,12 +103,17 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
-  const { logged, not_sent: notSent, rejected } = groups;
+  const { logged, already_logged: alreadyLogged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
-  const counts = { logged, alreadyLogged: groups.already_logged, notSent, rejected, unknown: groups.unknown };
+  const counts = { ...groups, alreadyLogged, notSent };
   const facts = { ...counts, requests: sent.attemptedOrQueued, hasLedger, resendLogged, ledgerArgs };
-  const stopDetails = stop === undefined ? {} : toStopDetails(stop);
-  if (unknown !== undefined) {
+  const problems = stop?.details.problems ?? [];
+  const stopDetails = {
+    ...toCauseDetails(stop),
+    ...(problems.length > 0 && { problems }),
+    ...(stop && { retryable: stop.retryable }),
+  };
+  if (unknown) {
     const { request } = unknown;
     const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
@@ -140,20 +140,15 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // `retryable` needs a ledger, because a rerun without a ledger logs everything again.
-  if (logged + groups.already_logged + rejected > 0)
+  if (logged + alreadyLogged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
-const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {
-  if (obstacle === undefined) return {};
-  const { http, where, remedy, stack } = obstacle.details;
-  return { http, where, remedy, stack, stoppedBy: obstacle.code, cause: obstacle };
-};
-
-const toStopDetails = (stop: Failure): FailureDetails => {
-  const { problems } = stop.details;
-  return { ...toCauseDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
+const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
+  if (cause === undefined) return {};
+  const { http, where, remedy, stack } = cause.details;
+  return { http, where, remedy, stack, stoppedBy: cause.code, cause };
 };
 
 /** `--strict` cannot turn warnings of sending into errors. */

@@ -28,7 +28,7 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** Replies to logged requests: true for an incomplete reply, false for a reply that is not JSON. */
+  /** Of logged requests: true for an incomplete reply, false for a reply that is not JSON. */
   unreadableReplies: boolean[];
   firstCall: string | undefined;
   attempted: number;
@@ -68,7 +68,7 @@ export const emptyCallList = "[]";
 const maxCallIdBytes = 200;
 
 /** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */
-export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string): string => {
+export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
   const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
   const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;
   return Array.isArray(calls) && calls.length <= maxCalls && calls.every(isId)
@@ -76,7 +76,7 @@ export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: 
     : emptyCallList;
 };
 
-export const findFirstCall = (calls: string): string | undefined => {
+export const findFirstCall = (calls: string) => {
   const first = getValue(parseJson(calls)?.value, [0]);
   return typeof first === "string" ? first : undefined;
 };

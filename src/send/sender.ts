@@ -1,4 +1,4 @@
-/** Sends planned requests, and records each request before and after each attempt. */
+/** Sends planned requests, and records each attempt before and after it. */
 import type { Answer, Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
@@ -12,7 +12,7 @@ import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
-/** `recorded` is an earlier attempt, whose bytes and key the next attempt must repeat. */
+/** The next attempt must repeat the bytes and the key of `recorded`. */
 export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
 export type Sender = ReturnType<typeof openSender>;
@@ -36,7 +36,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Maximum bytes of requests with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
-  const isStopped = () => sent.stop !== undefined;
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
@@ -50,10 +49,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     queue = queue.filter(({ recorded }) => recorded !== undefined);
     queueFirst(cutRequests(dataset, { envelope, groups: uncut, limit }));
   };
-  const markUnknown = (sentRequest: requests.SentRequest, last = sentRequest.unknownFailure) => {
-    outcomes.setAll(sentRequest.request.groups, "unknown");
-    sent.unknownIds.add(sentRequest.recorded.id);
-    unknown = { ...sentRequest, retryFailure: last === sentRequest.unknownFailure ? undefined : last };
+  const markUnknown = (request: requests.SentRequest, last = request.unknownFailure) => {
+    outcomes.setAll(request.request.groups, "unknown");
+    sent.unknownIds.add(request.recorded.id);
+    unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: results.RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
@@ -61,20 +60,21 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
   const reportChange = (
     { groups, bytes }: PlannedRequest,
-    { attempt, outcome, retry }: { attempt: Attempt; outcome: requests.Outcome; retry?: Retry },
+    { attempt, ...change }: { attempt: Attempt; outcome: requests.Outcome; retry: Retry | undefined },
   ) => {
     const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-    reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
+    reportProgress({ ...change, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
   /** If recording fails, the outcome is unknown to the next run. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
-    const { status } = lastOutcome;
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
       sent.recordFailure ??= toFailure(thrown);
-      if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
+      const { id } = recorded;
+      const { status } = lastOutcome;
+      if (state !== "unknown") sent.unrecorded.push({ id, status, isLogged: state === "logged" });
       throw thrown;
     });
   };
@@ -82,7 +82,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const runLane = async () => {
     for (;;) {
       if (signals.signal.aborted && queue.length > 0) isInterrupted = true;
-      const job = isStopped() || isInterrupted ? undefined : queue.shift();
+      const job = sent.stop || isInterrupted ? undefined : queue.shift();
       if (job === undefined) return;
       startedCount++;
       try {
@@ -123,15 +123,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const attemptRequest = async (sentRequest: requests.SentRequest) => {
     try {
       return await requests.sendUntilResolved(dataset, sentRequest, {
-        ...options,
-        signals,
-        retryBudget,
-        isStopped,
-        onRetry: (attempt, outcome, retry) => {
+        ...{ ...options, signals, retryBudget },
+        isStopped: () => sent.stop !== undefined,
+        onRetry(attempt, outcome, retry) {
           sent.obstacle = attempt.failure;
           reportChange(sentRequest.request, { attempt, outcome, retry });
         },
-        onBytesSent: (bytes) => {
+        onBytesSent(bytes) {
           inFlightBytes += bytes;
           if (bytes > 0) reportProgress();
         },
@@ -157,8 +155,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (attempt.kind === "answered") addReply(attempt, sentRequest.lastOutcome.calls);
     if (isFinal) {
       const refusedState = isTooLarge && request.groups.length > 1 ? "not_sent" : "refused";
-      const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
-      await record(sentRequest, state);
+      await record(sentRequest, isUnknown ? "unknown" : isLogged ? "logged" : refusedState);
     }
     sent.obstacle = host.signal.aborted && !isFinal ? attempt.failure : undefined;
     progress.requests++;
@@ -170,7 +167,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
     // A 413 for a single group also rules out requests of that size with several groups.
     if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
-    reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
+    reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, retry: undefined });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !isFinal || attempt.kind === "broken") return stopWith(toSignalFailure(host) ?? attempt.failure);
     const refusal = { ...options, request, answer: attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
@@ -230,7 +227,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     },
     stopWith,
     /** Returns and forgets the groups that other runs claimed. */
-    removeTakenGroups(): Uint32Array {
+    removeTakenGroups() {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];
       return groups;

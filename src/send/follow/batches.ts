@@ -1,4 +1,4 @@
-/** Sends the complete groups of a followed file in batches. */
+/** Sends the complete groups of followed files in batches. */
 import { isFailure } from "../../failure.ts";
 import { type Dataset, finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
@@ -6,7 +6,7 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** `isAfterError` is true if an error stopped the run before the group was complete, so the group is not sent. */
+/** A group that was completed after a stopping error (`isAfterError`) is not sent. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
@@ -72,8 +72,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const candidates = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
     const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
-    const filled = cutRequests(dataset, plan);
-    const requests = canBePartial ? filled : filled.slice(0, -1);
+    const requests = cutRequests(dataset, plan).slice(0, canBePartial ? undefined : -1);
     const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });

@@ -1,4 +1,4 @@
-/** Follows a growing file: checks lines when they are complete, and sends groups in batches. */
+/** Follows a growing file: checks complete lines, and sends groups in batches. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
@@ -8,7 +8,7 @@ import { markUnsent } from "../deliver.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
-import { type LogResult, logResult } from "../result.ts";
+import { logResult } from "../result.ts";
 import { type CompletedGroup, openBatches } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 
@@ -22,14 +22,12 @@ export interface FollowOptions
   onRead: (bytes: number) => void;
 }
 
-type FollowedResult = { dataset: grouping.Dataset; result: LogResult };
-
-export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
+export const followFile = async (options: FollowOptions) => {
   if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
   const logOptions = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
-  let run: () => Promise<FollowedResult>;
+  let run: Awaited<ReturnType<typeof openFollowRun>>;
   try {
     runLedger = await openRunLedger(logOptions, { destination, input: basename(options.file) });
     run = await openFollowRun(logOptions, runLedger);
@@ -43,30 +41,29 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
 /** rollcall polls, because not every file system reports changes. */
 const pollIntervalMs = 250;
 
-/** Time without new lines until a renamed file is finished, because writers switch to the new file late. */
+/** Time without new lines until a renamed file is finished, because writers switch files late. */
 const quietMs = 1000;
 
 /** Gives each dedup key a number, because keys of earlier runs are read before the groups are known. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
-  const find = (key: Uint8Array) => table.find(key) ?? -1;
   const add = (key: Uint8Array) => {
-    const known = find(key);
-    if (known >= 0) return known;
+    const known = table.find(key);
+    if (known !== undefined) return known;
     keys.append(key);
     return table.add(keys.count - 1);
   };
-  return { find, add };
+  return { find: (key: Uint8Array) => table.find(key) ?? -1, add };
 };
 
 const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger: RunLedger) => {
-  const { groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
+  const { groupSize: size, groupIdleMs, everyMs, host, file: name, onInvalid } = options;
   const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
   const priorOutcomes = openPriorOutcomes({
+    ...options,
     input: basename(name),
-    resendLogged,
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
   /** Complete groups that are not in the metrics yet. */
@@ -161,7 +158,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     problems.report("unresolved-requests", { requests, groups: unknownCount, ledgerArgs: options.ledgerArgs });
   };
 
-  const finish = async (stop: Failure | undefined): Promise<LogResult> => {
+  const finish = async (stop: Failure | undefined) => {
     outcomes.extendTo(groups.count);
     const isChanged = isFailure(stop, "input-changed");
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
@@ -195,7 +192,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   };
 
   await delivery.readPriorOutcomes();
-  return async (): Promise<FollowedResult> => {
+  return async () => {
     try {
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
