@@ -1,4 +1,4 @@
-/** Decodes the texts in columns of a Parquet file, and converts rows to JSON. */
+/** Decodes the texts of a Parquet file, and converts rows to JSON. */
 import { isUtf8 } from "node:buffer";
 import { findFault } from "../json/reader.ts";
 import { bomLength, isObject, toBuffer } from "../json/walk.ts";
@@ -15,7 +15,7 @@ export class LazyText {
 
 export class LazyJson extends LazyText {}
 
-/** Converts a value or a row to JSON that has all digits of 64-bit integers. Returns undefined for null. */
+/** Keeps all digits of 64-bit integers. Returns undefined for null. */
 export const valueToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
@@ -34,7 +34,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON in which the long texts of the named columns are empty. Returns these texts by column. */
+/** Converts a row to JSON without the long texts of the named columns, which are returned by column. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };
@@ -47,19 +47,19 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
   return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
 };
 
-/** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */
+/** Longer texts are decoded on demand, because few of them are needed. */
 const maxDecodedBytes = 64;
 
 const bomRemovingDecoder = new TextDecoder();
 
-export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
+export const decodeText = (bytes: Uint8Array | undefined) => {
   if (!bytes) return undefined;
   const text = toBuffer(bytes);
   const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
   return isLazy ? new LazyText(text) : bomRemovingDecoder.decode(text);
 };
 
-export const decodeJson = (bytes: Uint8Array | undefined): unknown => {
+export const decodeJson = (bytes: Uint8Array | undefined) => {
   const text = bytes && toBuffer(bytes);
   return text && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };

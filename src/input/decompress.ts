@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Reports truncation and trailing bytes even if Node's decoders ignore them. */
+/** Decompresses gzip and zstd streams. Finds truncation and trailing bytes that Node's decoders ignore. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -6,10 +6,7 @@ import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/**
- * Returns undefined if the data is not compressed. The decompressor throws UnusableInput, ZstdUnsupported, and the
- * stream's errors.
- */
+/** The decompressor throws UnusableInput, ZstdUnsupported, and the stream's errors. */
 export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
@@ -25,7 +22,7 @@ const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** Offset after the last byte that is not NUL. Tapes pad data with NUL. */
+  /** Offset after the last byte that is not NUL, because tapes pad data with NUL. */
   let contentEnd = 0;
   const measureContent = async function* () {
     for await (const chunk of compressed) {
@@ -46,7 +43,7 @@ async function* gunzip(compressed: Chunks) {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of zstd frames with data. Sixteen other numbers begin frames without data. */
+/** Begins zstd frames with data. Sixteen other numbers begin frames without data. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
@@ -83,10 +80,10 @@ const contentSize = (field: Buffer) => {
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-/** This version of Node has no zstd decoder. */
+/** Thrown if Node has no zstd decoder. */
 export class ZstdUnsupported extends Error {}
 
-/** Decompresses frame by frame, because Node's decoder stops after the first frame. */
+/** Decompresses frame by frame, because Node's decoder stops after a frame. */
 async function* unzstd(compressed: Chunks) {
   const reader = readPieces(compressed);
   for (;;) {

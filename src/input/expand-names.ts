@@ -1,4 +1,4 @@
-/** Finds the files that arguments name: matches of globs, and files of local folders and of datasets. */
+/** Finds the files that arguments name, also by globs, local folders and folders of datasets. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -19,7 +19,7 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 
 /**
  * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file.
- * The detector ignores URLs, missing files and empty files. With standard input, the detector returns false.
+ * It ignores URLs, missing files and empty files. With standard input, it returns false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -43,23 +43,20 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
-  const keyed = given.map((name) => ({ name, key: keyOf(name) }));
   // A file that is also an argument itself does not count as part of its folder.
-  const known = new Set(keyed.map(({ key }) => key));
-  const visited = new Set<string>();
-  for (const { name, key } of keyed) {
-    if (visited.has(key)) {
-      repeated.push(name);
-      continue;
-    }
-    visited.add(key);
+  const known = new Map<string, string>();
+  for (const name of given) {
+    if (known.has(keyOf(name))) repeated.push(name);
+    else known.set(keyOf(name), name);
+  }
+  for (const name of [...known.values()]) {
     const files = await listFiles(name, options);
     if (!files) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
     for (const file of files ?? []) {
-      const fileKey = keyOf(file);
-      if (known.has(fileKey)) repeated.push(file);
+      const key = keyOf(file);
+      if (known.has(key)) repeated.push(file);
       else {
-        known.add(fileKey);
+        known.set(key, file);
         folders.set(file, name);
         names.push(file);
       }

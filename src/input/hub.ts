@@ -20,7 +20,7 @@ export const openHub = async (access: RemoteAccess) => {
     store: "hub",
     credentialSource: token?.from,
     url,
-    // Only the Hub gets the token. The next page of a list can have another origin.
+    // The next page of a list can have another origin, which must not get the token.
     headers: token && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
@@ -43,8 +43,8 @@ export const openHub = async (access: RemoteAccess) => {
           if (isObject(entry) && entry.type === "file" && typeof entry.path === "string")
             paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
-        const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        // The last page has no link to a next page, so `url` stays the same and the loop ends.
+        const [, next] = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "") ?? [];
+        // Without a next page, `url` stays the same and the loop ends.
         const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -74,8 +74,8 @@ const maxTokenBytes = 64 * 1024;
 const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {
-    const value = env[from]?.trim() ?? "";
-    if (value !== "") return { value, from };
+    const value = env[from]?.trim();
+    if (value) return { value, from };
   }
   const home = platform === "win32" ? env.USERPROFILE : env.HOME;
   const cache = env.XDG_CACHE_HOME || (home && join(home, ".cache"));
@@ -83,6 +83,6 @@ const findToken = async (host: Host) => {
   const from = env.HF_TOKEN_PATH || (folder && join(folder, "token"));
   if (!from) return undefined;
   const bytes = await readUpTo(from, maxTokenBytes, host).catch(() => host.signal.throwIfAborted());
-  const value = bytes?.toString("utf8").trim() ?? "";
-  return value === "" ? undefined : { value, from };
+  const value = bytes?.toString("utf8").trim();
+  return value ? { value, from } : undefined;
 };

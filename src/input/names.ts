@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns the sorted rollout files in and below a folder, but no hidden files; undefined if `name` is not a folder. */
+/** Returns sorted rollout files in and below a folder, except hidden files; undefined if `name` is not a folder. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -22,9 +22,8 @@ export const listFolder = (name: string) => {
     } catch (thrown) {
       unreadable.push({ file: folder, code: getErrorCode(thrown) });
     }
-    for (const entry of entries) {
+    for (const entry of entries.filter(({ name }) => !name.startsWith("."))) {
       const path = join(folder, entry.name);
-      if (entry.name.startsWith(".")) continue;
       if (entry.isDirectory()) pending.push(path);
       else if (rolloutFileName.test(entry.name) && entry.isFile()) files.push(path);
       else if (rolloutFileName.test(entry.name) && entry.isSymbolicLink()) links.push(path);
@@ -44,7 +43,7 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without a file that has rollouts. @param skipped files without rollouts */
+/** @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
   { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
@@ -59,13 +58,13 @@ export const reportEmptyFolders = (
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** True if a path leads to the file with this device and inode; undefined if the path leads to no file. */
+/** Returns undefined if the path leads to no file. */
 export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   const stats = tryStat(path);
   return stats && stats.ino === ino && stats.dev === dev;
 };
 
-/** True for a URL, even of a bucket (`s3:`, `gs:`), although rollcall reads no buckets. */
+/** True for a URL, even of a bucket, although rollcall reads no buckets. */
 export const isRemote = (name: string) => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
 /** Removes the user, query and fragment of a web URL, which can be secret. */

@@ -1,4 +1,4 @@
-/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs, compressed or not. */
+/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs. */
 import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Problems } from "../check/rules/problems.ts";
@@ -7,7 +7,7 @@ import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
-import { isRemote, leadsTo, reportEmptyFolders } from "./names.ts";
+import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
 import { findContainer, findFormatError, ownHeadBytes, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
@@ -22,14 +22,13 @@ interface OpenOptions extends SpoolOptions {
 
 export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 
-/** With more inputs, uncompressed files are opened for each read, because descriptors are limited. */
+/** With more inputs, files are opened for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
- * Returns sources in the given order, and the problems of inputs that cannot be opened. The caller closes the sources.
- * `folders` maps each file of a folder to the folder. `emptyFiles` are the skipped empty files of folders.
- * `repeated` are the names that were dropped, because another name leads to the same file. @throws Failure
- * `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * The caller closes the sources. `problems` are about inputs that cannot be opened. `folders` maps each file of a
+ * folder to the folder. `emptyFiles` are the skipped empty files of folders. `repeated` are dropped names of a file
+ * that has another name. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -43,10 +42,10 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   const emptyFiles: string[] = [];
   try {
     const { names, folders, repeated } = await expandNames(given, { problems, remotes });
-    const opening = { ...options, remotes, isReopened: names.length > maxOpenFiles };
+    const isReopened = names.length > maxOpenFiles;
     for (const name of names) {
       try {
-        sources.push(await openInput(name, opening));
+        sources.push(await openInput(name, { ...options, remotes, isReopened }));
       } catch (thrown) {
         if (!(thrown instanceof UnusableInput)) throw thrown;
         if (thrown.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
@@ -75,8 +74,9 @@ const openInput = async (name: string, options: InputOptions) => {
   try {
     if (remotes && isRemote(name)) return await openStream(name, remotes.open(name), options);
     if (name === "-") return await openStream(name, host.stdin, options);
-    const facts = statSync(name);
-    if (facts.isCharacterDevice() && isEndless(facts.rdev)) throw new UnusableInput("endless-device", undefined);
+    const facts = statSync(name, { bigint: true });
+    if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
+      throw new UnusableInput("endless-device", undefined);
     // Files without a size, such as those in /proc, are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
@@ -93,13 +93,9 @@ const openInput = async (name: string, options: InputOptions) => {
   }
 };
 
-/** True for a device that never ends, under any name. */
-const isEndless = (device: number) =>
-  ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
-    (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
-  );
+const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/** Returns undefined for a compressed file, which must be read as a stream. */
+/** Returns undefined for a compressed file, which is read as a stream. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
@@ -110,7 +106,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions) =
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
-    // Caches only a short head, so that all other reads notice changes of the file.
+    // The cached head is short, so that all other reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;
@@ -118,10 +114,9 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions) =
       name,
       bytes: { ...bytes, close: createCloser(descriptor) },
       async touched() {
-        const now = fstatSync(descriptor, { bigint: true });
-        const isTouched = now.size < last.size || (now.size === last.size && now.mtimeNs !== last.mtimeNs);
-        last = now;
-        return isTouched;
+        const before = last;
+        last = fstatSync(descriptor, { bigint: true });
+        return last.size < before.size || (last.size === before.size && last.mtimeNs !== before.mtimeNs);
       },
       isReplaced: () => leadsTo(name, facts) === false,
     };

@@ -17,7 +17,7 @@ import { unzstd } from "./zstd.ts";
 /** A decompressed row group is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Rows of a row group, numbered from 0 in the file. */
+/** Rows of a row group, numbered in the file from 0. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
 /** Default of `columns`: all. */
@@ -306,7 +306,7 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
   }
 };
 
-/** @throws an error that the file did not cause */
+/** @throws errors that the file did not cause */
 const toReason = (thrown: unknown) => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
@@ -318,7 +318,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** For one row group: all decompressors together return at most `maxRowGroupBytes`. */
+/** For a row group. All decompressors together return at most `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

@@ -1,6 +1,6 @@
 /** Requests remote files. */
 import type { DownloadReply, Downloads } from "../client/index.ts";
-import { Failure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
@@ -13,7 +13,7 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
 const maxRedirects = 20;
 
 /** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
-export const requestFile = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
+export const requestFile = async (location: RemoteLocation, context: RemoteContext) => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
   const said = await readErrorMessage(reply);
@@ -43,7 +43,6 @@ export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
-/** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error. Buckets write it as XML, and the Hub writes it in a header or as JSON. */
@@ -56,7 +55,7 @@ const readErrorMessage = async (reply: DownloadReply) => {
     }
   } catch (thrown) {
     // If the body breaks off, the status is still reported.
-    if (!(thrown instanceof Failure) || thrown.kind !== "connection-failed") throw thrown;
+    if (!isFailure(thrown, "connection-failed")) throw thrown;
   }
   const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];
   const [, message] =

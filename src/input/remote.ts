@@ -10,15 +10,15 @@ import { isAllowed, requestFile } from "./remote-file.ts";
 export interface RemoteAccess extends DownloadOptions {
   /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
-  /** Redacts a secret in all later output. */
+  /** Redacts a secret in later output. */
   readonly hide: (secret: string) => void;
-  /** Receives the number of bytes so far. `of` is the size of the file, if known. */
+  /** `of` is the size of the file, if known. */
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Number of files that are requested together, so that small files do not wait for each other. */
+/** Files that are requested together, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
 /** Sends no request yet. The caller calls `close`. */
@@ -74,9 +74,9 @@ export const openRemotes = async (access: RemoteAccess) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
       const paths = await (await loadHub(name)).listFiles(name, url, context);
+      const rollouts = paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path));
       const files: string[] = [];
-      for (const path of paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path)).toSorted())
-        files.push(await assignName(`${url}${path}`));
+      for (const path of rollouts.toSorted()) files.push(await assignName(`${url}${path}`));
       return files;
     },
     /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
@@ -87,7 +87,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       replies.delete(name);
       return Readable.from(reply ? readChunks(reply) : []);
     },
-    close: () => {
+    close() {
       abort.abort();
       downloads.close();
     },
@@ -103,7 +103,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Matches names of secret URL parameters. A long value without `.` or `/` is secret under any name. */
+/** Matches names of secret parameters. A long value without `.` or `/` is secret under any name. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

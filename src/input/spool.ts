@@ -12,10 +12,10 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Maximum bytes of a spool in memory, which rollcall uses if it cannot create a temporary file. */
+/** For a spool in memory, if rollcall cannot create a temporary file. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Similar lines compress well, so data may decompress to 1,000 times its size, or to 64 MiB if that is more. */
+/** Similar lines compress well. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
@@ -44,7 +44,7 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
     return spool.bytes();
   } catch (thrown) {
     await spool.discard();
-    if (host.signal.aborted) throw host.signal.reason;
+    host.signal.throwIfAborted();
     throw thrown;
   }
 };
@@ -78,13 +78,12 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
 
 export type Spool = ReturnType<typeof fileSpool>;
 
-/** Opens a temporary file, or memory if rollcall cannot create the file. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
-    // Unlinks the file at once, so that a killed process leaves no file.
+    // A killed process leaves no file.
     unlinkSync(path);
     return fileSpool(descriptor, folder);
   } catch {
@@ -104,7 +103,7 @@ const fileSpool = (descriptor: number, folder: string) => {
     await close();
   };
   return {
-    async write(chunk: Uint8Array): Promise<void> {
+    async write(chunk: Uint8Array) {
       for (let written = 0; written < chunk.length; ) {
         writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
         const { bytesWritten } = await writing.catch((error: unknown) => {
@@ -127,7 +126,7 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
-      // Copies the chunk, because decoders reuse its memory.
+      // Decoders reuse the memory of a chunk.
       chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(Buffer.concat(chunks)),

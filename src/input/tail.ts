@@ -1,4 +1,4 @@
-/** Follows a file that another program writes, and detects if it is rewritten. */
+/** Follows a file that another program writes, and finds if it is rewritten. */
 import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
@@ -7,7 +7,7 @@ import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 const searchBytes = 2 ** 16;
-/** Bytes of a segment, which has one checksum. */
+/** A segment has one checksum. */
 const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
@@ -49,14 +49,12 @@ export const openTail = async (path: string, name: string) => {
       get size() {
         return wasRewritten ? 0 : position;
       },
-      // A rewritten file no longer contains the taken lines.
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
     // Each read of a rewritten file's lines fails, so `touched` needs no comparison.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
-  /** `lines` are the next lines, which the caller has read. */
   const take = (lines: Uint8Array) => {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));

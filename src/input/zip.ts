@@ -1,4 +1,4 @@
-/** Reads the members of a zip archive, with one member in memory at a time. */
+/** Reads the members of a zip archive. One member is in memory at a time. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { Failure } from "../failure.ts";
@@ -10,8 +10,8 @@ import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
- * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
- * An archive without a readable list is one record with a defect. @throws UnusableInput; Failure `input-unreadable`
+ * The records are the members whose names match, in the order of the archive's list. The last member of a repeated name
+ * counts. Without a readable list, one record has the defect. @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -21,7 +21,7 @@ export const openMembers = async (
   if (typeof members === "string") {
     const defect = unreadableRecord({ label: file }, members);
     return {
-      batches: async function* () {
+      async *batches() {
         yield [defect];
       },
       reread: async () => defect,
@@ -54,24 +54,36 @@ export const openMembers = async (
 };
 
 /** The facts of a member that stay in memory. yauzl's entries are too large for an archive of a million members. */
-interface Member extends Pick<Entry, "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"> {
-  readonly isEncrypted: boolean;
-  readonly offset: number;
-}
+const toMember = (entry: Entry) => {
+  const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
+  const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
+  return { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset };
+};
+
+type Member = ReturnType<typeof toMember>;
 
 /** Returns the members by name, or the reason why the list cannot be read. */
 const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
+  class ZipReader extends RandomAccessReader {
+    override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback) {
+      let bytesRead = 0;
+      try {
+        bytesRead = bytes.read(into.subarray(offset, offset + length), at);
+      } catch (thrown) {
+        return done(thrown instanceof Error ? thrown : new Error());
+      }
+      done(null, bytesRead);
+    }
+  }
   try {
     // Names are never used as paths, so they need no validation.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
-    const archive = await fromRandomAccessReaderPromise(new ZipReader(bytes), bytes.size, options);
+    const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
-      const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
-      const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
-      members.set(name, { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset });
+      members.set(name, toMember(entry));
     }
     return members;
   } catch (thrown) {
@@ -82,27 +94,7 @@ const listMembers = async (bytes: Bytes) => {
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
-class ZipReader extends RandomAccessReader {
-  readonly #bytes: Bytes;
-
-  constructor(bytes: Bytes) {
-    super();
-    this.#bytes = bytes;
-  }
-
-  override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback): void {
-    let bytesRead = 0;
-    try {
-      bytesRead = this.#bytes.read(into.subarray(offset, offset + length), at);
-    } catch (thrown) {
-      done(thrown instanceof Error ? thrown : new Error());
-      return;
-    }
-    done(null, bytesRead);
-  }
-}
-
-/** Bytes of a member's local header, without its name and extra fields. */
+/** Of a member's local header, without its name and extra fields. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 

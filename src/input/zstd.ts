@@ -1,4 +1,4 @@
-/** Decompresses zstd in memory with Node's decoder. Older Node needs fzstd, which takes twice as long. */
+/** Decompresses zstd in memory with Node's decoder, or with fzstd, which takes twice as long. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
