@@ -19,13 +19,13 @@ export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const closing = new AbortController();
-  // Each socket adds a listener, so many listeners are not a leak.
+  // Each socket adds a listener.
   setMaxListeners(0, closing.signal);
   const socketOptions = {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // Makes undici read the next piece of a request body only after the previous piece has left the process.
+    // undici reads the next piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };

@@ -78,7 +78,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
   return {
     close: () => void connections?.then((opened) => opened.close()),
-    /** Repeats a request until the reply is final or the retry budget is spent. @throws Failure; the signal's reason */
+    /** Retries within `--max-wait`. @throws Failure; the signal's reason */
     async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
       const budget = openReadBudget(options, silenceMs);
       const route = findRoute(url, host.env);
@@ -109,7 +109,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
 const readAheadBytes = 2 ** 18;
 
-/** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
+/** Sends HEAD, which every HTTP/1.1 server answers. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
   options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },

@@ -21,7 +21,7 @@ export type OutgoingRequest = Readonly<{
   signal: AbortSignal;
   maxReplyLength: number;
   onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply's body, so `bytes` of the result is empty. Returns false to pause until `resume` is called. */
+  /** Receives the reply's body instead of `bytes`. Returns false to pause until `resume` is called. */
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
@@ -36,7 +36,7 @@ export type ExchangeResult = Readonly<{
   isBodySent: boolean;
 }>;
 
-/** undici detects silence up to 1 s late. The total limit is 1 s longer, so that SILENT comes before ENDLESS. */
+/** undici detects silence up to 1 s late, and SILENT must come before ENDLESS. */
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
@@ -58,7 +58,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error) connection.destroy();
-      // A connection can be reused only after undici has seen that it stays open.
+      // undici must see that the connection stays open.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -189,7 +189,7 @@ export const connectTimeoutMs = 10_000;
 /** TCP needs more than 1 s if the first packet is lost. */
 const minConnectMs = 2000;
 
-/** For decoded replies to reads: 1,000 times as large as today's lists, and half of V8's longest string. */
+/** For decoded replies to reads: half of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;
 
 const undiciCodes: Readonly<Record<string, string>> = {

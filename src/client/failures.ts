@@ -1,4 +1,4 @@
-/** Failures of requests to the service, of its replies, and of connections. */
+/** Failures of requests, replies and connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
@@ -158,7 +158,6 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
 
-/** A proxy answers 407 if it requires its own credential. */
 const refusalHint = (status: number, message: string | undefined) => {
   if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined

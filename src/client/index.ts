@@ -20,7 +20,7 @@ export type ClientOptions = Readonly<{
   maxWaitMs: number;
   /** Default: true. If false, each request has one attempt. */
   retries?: boolean;
-  /** True if a read waits for a host that is unknown or refuses connections. Needs `--max-wait` on the command line. */
+  /** True if a read waits for a host that is unknown or refuses connections (`--max-wait`). */
   waitsForHost: boolean;
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;
@@ -29,7 +29,7 @@ export type ClientOptions = Readonly<{
 
 export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
-/** A body in chunks. The memory of a chunk may be reused when the next chunk is requested. */
+/** The memory of a chunk may be reused when the next chunk is requested. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -38,7 +38,7 @@ export interface StreamedBody {
 /** The end of one attempt at a request that must not be repeated blindly (guarantees.md). */
 export type Attempt = Answer | BrokenAttempt;
 
-/** A status was read with its headers. The status decides the outcome, even if sending failed. */
+/** The status decides the outcome, even if sending failed. */
 export type Answer = Readonly<{
   kind: "answered";
   status: number;
@@ -50,7 +50,7 @@ export type Answer = Readonly<{
   body: Uint8Array;
   /** True if the body is incomplete or cannot be decompressed. */
   isCut: boolean;
-  /** The failure if this answer ends the run; undefined for 2xx. */
+  /** Undefined for 2xx. */
   failure: Failure | undefined;
 }>;
 

@@ -1,4 +1,4 @@
-/** Builds the request of an endpoint: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
+/** Builds requests: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
 import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
@@ -12,7 +12,7 @@ export type RequestTarget = ReturnType<typeof findTarget>;
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
-  // Removes `/v1` from the end of the inference URL, because the endpoint's path begins with it.
+  // The path of an inference endpoint begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
@@ -125,7 +125,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request for `--debug`; returns a function that prints the reply. Never prints bodies or credentials. */
+/** Prints a request for `--debug`, without body or credential. Returns a function that prints the reply. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },

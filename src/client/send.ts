@@ -14,7 +14,7 @@ export const readSilenceMs = 30_000;
 /** Longer, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** Limits the time from the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
+/** From the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
 const maxReplySilences = 2;
 
 /** Enough for the call ids of a million trajectories, or for a refusal that echoes a request. */
@@ -68,7 +68,7 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    // A log needs a new connection. If the other side had closed an idle connection, the outcome would be unknown.
+    // If the other side had closed an idle connection, the outcome of a log would be unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
@@ -160,7 +160,7 @@ export const openClient = (options: ClientOptions) => {
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
-/** Decompresses a body. An earlier error of the reply overrides an error of the decompression. */
+/** An earlier error of the reply overrides an error of the decompression. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
@@ -187,7 +187,7 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) =>
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** A wait is random, from `minWaitMs` to a limit. The limit doubles from `firstWaitMs` to `maxSingleWaitMs`. */
+/** A wait is random, from `minWaitMs` to a limit that doubles from `firstWaitMs` to `maxSingleWaitMs`. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
@@ -215,7 +215,7 @@ export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
+    /** Returns false if the budget is spent or is less than `minMs`. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

@@ -11,7 +11,7 @@ export { examineFile } from "./sqlite.ts";
 /** SQLite cuts a text at a NUL and loses lone surrogates. JSON escapes both. */
 export type SqlValue = string | number | Uint8Array | null;
 
-/** `sql` has a `?` for each value. Names of tables include the schema (`rollcall.request`), also for SQLite. */
+/** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
 export type TransactionOptions = Readonly<{
@@ -28,7 +28,7 @@ export type Database = Readonly<{
   isShared: boolean;
   /** The statement must be repeatable, because it runs again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** The statements must be repeatable, as for `query`. */
+  /** The statements must be repeatable, too. */
   transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isFileInPlace(): boolean;
@@ -64,7 +64,7 @@ export type DatabaseLocation = Readonly<{
 
 export type DatabaseWaitOptions = Readonly<{
   host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** Maximum wait for a server that does not answer, or for a file that other processes lock. */
+  /** For a server that does not answer, or a file that other processes lock. */
   maxWaitMs: number;
   /** Called once per statement that a server does not answer. */
   onUnavailable: (code: string) => void;

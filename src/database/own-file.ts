@@ -23,7 +23,7 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Converts an error of SQLite or of the system to a failure; returns other values unchanged. */
+/** Converts errors of SQLite and of the system, and returns other values unchanged. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
@@ -44,12 +44,12 @@ export const requireOwnFile = (path: string) => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Creates a private file and its folder, because SQLite would use the umask. @throws Failure `storage` */
+/** SQLite would use the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    // Changes the mode through the descriptor, because another process can delete a lock's file in the meantime.
+    // Another process can delete a lock's file in the meantime, so the mode is changed through the descriptor.
     const file = fs.openSync(about.path, "a", 0o600);
     try {
       if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
@@ -77,7 +77,7 @@ export const tryLock = (about: failures.TitledFile) => {
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = () => {
     if (!connection.open) return;
-    // Deletes the file before another process can lock it. If that fails, the next run can lock the remaining file.
+    // The file is deleted while it is locked. The next run can lock a remaining file.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();

@@ -61,7 +61,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
-/** The timeout limits the wait of other runs if a machine vanishes during a transaction. */
+/** If a machine vanishes during a transaction, other runs wait until the timeout. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
 const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
@@ -143,7 +143,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
-    // Without this function, the driver looks for a password itself, and warns on standard error.
+    // Otherwise, the driver looks for a password itself, and warns on standard error.
     password: () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -182,7 +182,6 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
     async close() {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
-      // Sockets that do not end in one turn of the event loop are destroyed.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },

@@ -15,7 +15,7 @@ const maxJournalTries = 200;
 const journalWaitMs = 25;
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
-/** With a delay, many small commits move from the log to the file at once. */
+/** Many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
 
 export const openFile = (
@@ -35,11 +35,11 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // The path is absolute, so that SQLite takes `:memory:` and URLs as names of files.
+      // If a path is absolute, SQLite takes `:memory:` and URLs as names of files.
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log into the copied file, so that the copy can be deleted while it is open.
+      // Moves the log into the copy, which is deleted while it is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
       if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");

@@ -4,7 +4,7 @@ import type { Database, Row, Statement } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { parseJson } from "../json/walk.ts";
 
-/** Equal groups in different scopes are logged separately (guarantees.md). */
+/** Groups are logged once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
@@ -93,7 +93,7 @@ export const toScope = (row: Row) => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
-/** Matches the scope whose values `toScopeValues` returns. */
+/** With `toScopeValues`. */
 export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
 
 export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
@@ -119,7 +119,7 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** `dedupKeyBytes` bytes for each group, in the order of the request. */
+  /** In the order of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

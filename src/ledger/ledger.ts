@@ -51,7 +51,7 @@ const ledgerSchema: db.DatabaseSchema = {
   },
 };
 
-/** Methods throw the same failures as `Database`. */
+/** Methods throw as `Database` does. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 /** Returns undefined if the ledger does not exist and `make` is false. @throws as `openDatabase` */
@@ -73,7 +73,7 @@ export const openLedger = async (
     await recovery?.catch((thrown: unknown) => {
       if (!toRead || !isReadOnly(thrown)) throw thrown;
     });
-    // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
+    // Clocks of machines may differ, so a shared ledger uses the database's clock.
     const startMs = host.elapsed();
     const clockMs = await writer.readClockMs?.();
     if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
@@ -83,7 +83,7 @@ export const openLedger = async (
   }
   return {
     ...{ path, created, isShared, isIntact },
-    /** Returns the database's time in ms since 1970; undefined for a file, because its runs have one clock. */
+    /** The database's time in milliseconds since 1970; undefined for a file. */
     now,
     ...writer,
     countRequests: async () => ({
@@ -97,7 +97,7 @@ export const openLedger = async (
       const values = [...entries.toScopeValues(scope), from];
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
-    /** Returns the row of a new or known scope. */
+    /** Returns the scope's row. */
     async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
       const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
@@ -124,7 +124,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Deletes requests before claims, so that a request that a run retries meanwhile is deleted or keeps its claims.
+      // A request that a run retries meanwhile must be deleted or keep its claims, so requests are deleted first.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

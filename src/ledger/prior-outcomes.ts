@@ -1,4 +1,4 @@
-/** Collects the outcomes of a run's groups in earlier runs, for complete and for growing files. */
+/** Collects the outcomes of a run's groups in earlier runs. */
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
@@ -22,7 +22,7 @@ const loggedElsewhereBit = 4;
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
-  /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
+  /** Returns the number of the group with the dedup key at `offset`; negative without such a group. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;

@@ -1,4 +1,4 @@
-/** Reads the requests of earlier runs from the ledger, and records the requests of a run. */
+/** Reads the requests of earlier runs, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
@@ -48,7 +48,7 @@ export const openRunLedger = async (
   const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
-  // `--resend-logged` and a run without a ledger log groups again, so the requests need new keys.
+  // These runs log groups again, so the requests need new keys.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
@@ -152,7 +152,7 @@ export const openRunLedger = async (
     },
     /** To call before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
-    /** Returns false if the request was resolved, or if another run retries or logged the request. */
+    /** Returns as `Writer` does. */
     async recordRetry({ id }: RecordedRequest) {
       requireIntact();
       return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
@@ -182,7 +182,7 @@ export const openRunLedger = async (
   };
 };
 
-/** Time until a refused size is attempted again, because the service may have raised its limit. */
+/** Until a refused size is attempted again, because the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

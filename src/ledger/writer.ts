@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger in a file, in which a run holds a lock, at most until its process ends. */
+/** Writes the requests of a ledger in a file. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as db from "../database/index.ts";
@@ -28,7 +28,7 @@ export type RecordedOutcome = Readonly<{
   calls: string;
 }>;
 
-/** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
+/** In a file, one run of a scope writes at a time, and holds a lock. In PostgreSQL, runs write different groups. */
 export type Writer = Readonly<{
   /** For the `SET` clause of each change of a request. */
   changedSql: string;

@@ -1,4 +1,4 @@
-/** Reads the body of a request in chunks, and compresses it. Compares parts of the input with their checksums. */
+/** Reads the body of a request in chunks, compares its parts with their checksums, and compresses it. */
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
@@ -7,10 +7,10 @@ import { inputChanged } from "../input/index.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
-/** This size needs few writes, and fits in the processor's cache. */
+/** Few writes, and fits in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** Parts that are at most this far apart are read together, which is faster than two reads. */
+/** Parts that are at most this far apart are read together. */
 const maxGapBytes = 2 ** 14;
 
 /** Bytes to read before signals, replies and the socket get a turn. Each read costs as much as `readCostBytes`. */
@@ -43,7 +43,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
   yield chunk.subarray(0, filled);
 }
 
-/** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);
@@ -82,7 +82,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   let bytesSinceTurn = 0;
 
   const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
-  /** Reads synchronously, which is faster for bytes in the system's cache. */
+  /** A synchronous read is faster for bytes in the system's cache. */
   const readBytes = async (part: number, { from, into }: { from: number; into: Buffer }) => {
     const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
     bytesSinceTurn += into.length + readCostBytes;
@@ -138,7 +138,7 @@ const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as co
 const maxPieceBytes = 2 ** 18;
 
 export const openCompressor = (compression: Compression) => {
-  // Node 22.15, 23.8 and newer have zstd, but the types are of the oldest supported Node.
+  // The types are of the oldest supported Node.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
   if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);

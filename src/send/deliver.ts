@@ -31,7 +31,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
     return await sendAndReport(dataset, delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
-    // A signal ended the wait for another run. The result says that nothing was sent.
+    // A signal ended the wait for another run.
     return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
   } finally {
     await runLedger?.close();
@@ -67,7 +67,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery) => {
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may now accept a size that it refused before, so `--one-request` tries this size again.
+    // The service may now accept a size that it refused before.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
@@ -111,7 +111,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => 
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };
 
-/** The longest pause before the next query for claimed groups. */
+/** Before the next query for claimed groups. */
 const maxPauseMs = 2000;
 
 /** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
@@ -154,7 +154,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Sets the outcomes that earlier runs recorded for groups, and returns the unknown requests to resend. */
+/** Sets outcomes of earlier runs, and returns the unknown requests to resend. */
 const applyPriorOutcomes = ({ problems }: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));

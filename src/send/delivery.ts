@@ -26,7 +26,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Default: the first file's name with `.rejected`. */
   rejects: string | undefined;
   redact: (json: string) => string;
-  /** The options with which `rollcall ledger` finds the run's ledger and service. */
+  /** Options of `rollcall ledger` for the run's ledger and service. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
   /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
@@ -86,7 +86,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     setPriorOutcomes(groups: Iterable<number>) {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** Plans resends of the unknown requests. `impossible` has the ids of requests whose bytes the input lacks. */
+    /** `impossible` has the ids of unknown requests whose bytes the input lacks. */
     planResends() {
       const jobs: Job[] = [];
       const impossible: string[] = [];

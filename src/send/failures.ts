@@ -84,7 +84,7 @@ interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
-  /** True if the rejects file has records of another tool. The file may lack records that its groups need. */
+  /** True if the rejects file has records of another tool, but perhaps not all records that its groups need. */
   isConverted: boolean;
 }
 
@@ -99,7 +99,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if `--on-unknown resend` could not resend the requests, because the input differs */
+/** @param inputDiffers true if the input lacks bytes of the requests to resend */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;

@@ -27,7 +27,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/** Handles a 413. Cuts a request of several groups to half its size, or to a larger size that was accepted before. */
+/** Cuts a request of several groups to half its size, or to a larger size that was accepted before. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
@@ -46,7 +46,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 /** About the credential, the URL or the method. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles another refusal. With `--on-refused skip`, rejects a single group, or groups that a reply names. */
+/** With `--on-refused skip`, rejects a single group, or the groups that a reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -68,7 +68,6 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
     const located = await locateProblems(dataset, { request, items: groupItems });
     const text = failure?.details.http?.said ?? "no reason given";
     if (located.length === 0) located.push(createProblem("group-refused", { text }));
-    // A problem without a location gets the location of the group.
     const where = locateGroup(dataset, group);
     refused.push({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
   }

@@ -1,4 +1,4 @@
-/** Sends groups to the service, follows growing files, writes rejected groups, and describes the result of a run. */
+/** Sends groups to the service, follows growing files, writes rejected groups, and describes results. */
 import type { Compression } from "./body.ts";
 
 export type { DeliverOptions } from "./delivery.ts";

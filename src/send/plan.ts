@@ -78,7 +78,7 @@ type BodySizes = ReturnType<typeof measureBodies>;
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
-  // The bytes before each group, including a comma after each group.
+  // Includes a comma after each group.
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
@@ -88,7 +88,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** Returns the larger half of a request that is cut as evenly as possible. */
+/** The larger half, if the request is cut as evenly as possible. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
@@ -96,7 +96,7 @@ export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
-/** Returns the ends of requests that are as full as possible. */
+/** The requests are as full as possible. */
 const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
@@ -111,7 +111,7 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   return ends;
 };
 
-/** With the smallest limit for `maxRequests` requests, the requests are nearly equal. */
+/** Makes the requests nearly equal. */
 const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number) => {
   let low = 1;
   let high = limit;

@@ -1,4 +1,4 @@
-/** Writes rejected groups to a file, byte for byte, and their reasons to a second file. */
+/** Writes rejected groups, byte for byte, and their reasons to another file. */
 import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -22,7 +22,7 @@ export const openRejects = (
 ) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
-  // Rejects of a pipe are private, because rollcall does not know who may read the pipe's data.
+  // rollcall does not know who may read a pipe's data.
   const mode = combineModes(dataset.sources, 0o600);
 
   /** Records the digests of the files if they have exactly these groups, because `convert` records no digests. */
@@ -64,7 +64,7 @@ export const openRejects = (
   };
 };
 
-/** The name under which the ledger stores a file's digest before rollcall writes the file. */
+/** Under this name, the ledger stores a file's digest before rollcall writes the file. */
 const pendingName = (path: string) => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles) => {
@@ -74,7 +74,7 @@ const requireReplaceable = async (file: string, written: WrittenFiles) => {
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
-/** A draft that was not changed for this long is from a killed run. */
+/** A draft of this age is from a killed run. */
 const abandonedMs = 2000;
 
 /** If `isBegun`, appends to the content that this run wrote. */
@@ -221,7 +221,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
 /** Maximum white space between a part and an end of its line. */
 const marginBytes = 4096;
 
-/** If other data is on the line, returns only the part and a newline. */
+/** Returns only the part if the line has other data. */
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);
@@ -229,7 +229,6 @@ const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWind
   const bytes = await window.read(source, part.start - start, after + marginBytes);
   const value = grouping.requireUnchanged(bytes.subarray(start, after), groupPart);
   const lineEnd = endOfLine(bytes, after);
-  // A byte order mark is not part of the first line.
   const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1 || bomLength(bytes);
   const isAlone = trimmedEnd(bytes, start) <= lineStart && skipWhite(bytes, after) >= lineEnd;
   return isAlone ? bytes.subarray(lineStart, lineEnd + 1) : Buffer.concat([value, newlineBytes]);
