@@ -43,8 +43,8 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   if (variable === undefined || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);
+  const url = new URL(text);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
   return { to, proxy: { url, authorization } };
@@ -96,25 +96,24 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Returns undefined if the request needs no credential, or if no credential other than `refused` exists. */
+/** Returns undefined if the request needs no credential, or if no credential other than `refusedOne` exists. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
-  refused?: Credential,
-): Promise<Credential | undefined> => {
+  refusedOne?: Credential,
+) => {
   if (use === undefined) return undefined;
-  const { origin } = to;
-  const isNotRefused = (one: Credential) => one.secret !== refused?.secret || one.username !== refused.username;
-  const latest = await options.credential(use, { origin, refused: false });
-  if (isNotRefused(latest)) return latest;
-  const fresh = await options.credential(use, { origin, refused: true });
-  return isNotRefused(fresh) ? fresh : undefined;
+  for (const refused of [false, true]) {
+    const found = await options.credential(use, { origin: to.origin, refused });
+    if (found.secret !== refusedOne?.secret || found.username !== refusedOne.username) return found;
+  }
+  return undefined;
 };
 
 const shownHeaderNames = new Set(
-  `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
-  if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
-  transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
+  `accept-encoding cf-ray content-encoding content-length content-type date etag idempotency-key last-modified
+  request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining
+  x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
 /** Omits the credential of `Authorization`. */
@@ -129,11 +128,11 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },
-): ((reply: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number | string) => void) => {
+) => {
   const { method, url, headers, projectHeader } = request;
   const started = host.elapsed();
   for (const line of [`${method} ${url}`, ...toShownHeaders(headers, projectHeader)]) trace?.(`> ${line}`);
-  return ({ status, headers, error }, bytes) => {
+  return ({ status, headers, error }: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);
     for (const [name, value] of Object.entries(headers)) if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${value}`);

@@ -28,11 +28,11 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
     const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };
     const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();
-    return await sendAndReport(dataset, delivery);
+    return await sendAndReport(delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal ended the wait for another run.
-    return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
+    return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown) });
   } finally {
     await runLedger?.close();
   }
@@ -55,14 +55,14 @@ export const markUnsent = (thrown: unknown) =>
     ? thrown.withDetails({ unsent: true })
     : thrown;
 
-const sendAndReport = async (dataset: Dataset, delivery: Delivery) => {
-  const { options, rejects, rejectsFile } = delivery;
-  const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
+const sendAndReport = async (delivery: Delivery) => {
+  const { dataset, options, rejects, rejectsFile } = delivery;
+  const { outcomes, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
   const invalid = listRejected(outcomes, []);
   if (!dryRun) await rejects?.requireWritable(options.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
-  const resent = applyPriorOutcomes(dataset, delivery);
+  const resent = applyPriorOutcomes(delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
@@ -75,14 +75,14 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery) => {
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
-    await writeBody(dataset, { delivery, jobs });
+    await writeBody(delivery, jobs);
     const planned = jobs.map((job) => {
       const { groups, bytes } = job.request;
       return { groups: groups.length, bytes, key: delivery.findIdempotencyKey(job) };
     });
-    return logResult(dataset, { ...options, planned, sent: emptySendResult(), ledger: runLedger.resultFacts });
+    return logResult(dataset, { ...options, planned, sent: emptySendResult() });
   }
-  const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
+  const sent = jobs.length === 0 ? emptySendResult() : await send(delivery, jobs);
   const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent.refused);
@@ -95,19 +95,16 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery) => {
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
     rejectsEmpty: rejects?.countLines() === 0,
-    ledger: runLedger.resultFacts,
   });
 };
 
-type DeliveryJobs = { delivery: Delivery; jobs: readonly Job[] };
-
-const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
+const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { body, compression } = delivery.options;
   if (!body) return;
   const request = jobs[body.number - 1]?.request;
   if (!request)
     throw wrongValue("--body", String(body.number), `the number of a planned request (${jobs.length} planned)`);
-  const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
+  const chunks = readBody(delivery.dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };
 
@@ -115,7 +112,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => 
 const maxPauseMs = 2000;
 
 /** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
-const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
+const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
@@ -133,7 +130,11 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs) => {
       const waitedMs = host.elapsed() - waitingSince;
       if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
-      const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
+      const requests = cutRequests(delivery.dataset, {
+        envelope: delivery.envelope(),
+        groups,
+        limit: delivery.limit().bytes,
+      });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
       // Progress of the other runs restarts the wait.
@@ -155,7 +156,8 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 };
 
 /** Sets outcomes of earlier runs, and returns the unknown requests to resend. */
-const applyPriorOutcomes = ({ problems }: Dataset, delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
+  const { problems } = delivery.dataset;
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);

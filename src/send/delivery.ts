@@ -71,8 +71,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 
   return {
-    options,
-    rejectsFile,
+    ...{ dataset, options, rejectsFile },
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
     sendResult,

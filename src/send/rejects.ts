@@ -30,10 +30,9 @@ export const openRejects = (
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
     const reasons: string[] = [];
-    const lines = createHash("sha256");
-    for await (const piece of openRejectedLines(dataset).read(rejected, reasons)) lines.update(piece);
+    if (digest !== (await hashPieces(openRejectedLines(dataset).read(rejected, reasons)))) return;
     const reasonsDigest = hash("sha256", redact(reasons.join("")));
-    if (digest !== lines.digest("hex") || reasonsDigest !== (await hashFile(reasonsPath))) return;
+    if (reasonsDigest !== (await hashFile(reasonsPath))) return;
     await written.recordDigest(path, digest);
     await written.recordDigest(reasonsPath, reasonsDigest);
   };
@@ -80,21 +79,18 @@ const abandonedMs = 2000;
 /** If `isBegun`, appends to the content that this run wrote. */
 const replaceFile = async (
   path: string,
-  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  pieces: Pieces,
   { isBegun, written, mode }: { isBegun: boolean; written: WrittenFiles; mode: number },
 ) => {
+  const content = async function* () {
+    if (isBegun) yield* createReadStream(path);
+    yield* pieces;
+  };
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
     removeDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
-    const digester = createHash("sha256");
-    for (const source of isBegun ? [createReadStream(path), pieces] : [pieces]) {
-      for await (const piece of source) {
-        digester.update(piece);
-        draft.write(piece);
-      }
-    }
-    const digest = digester.digest("hex");
+    const digest = await hashPieces(content(), draft.write);
     await requireReplaceable(path, written);
     await written.recordDigest(pendingName(path), digest);
     draft.commit();
@@ -106,13 +102,21 @@ const replaceFile = async (
   }
 };
 
+type Pieces = Iterable<Buffer> | AsyncIterable<Buffer>;
+
+const hashPieces = async (pieces: Pieces, onPiece?: (piece: Buffer) => void) => {
+  const digester = createHash("sha256");
+  for await (const piece of pieces) {
+    digester.update(piece);
+    onPiece?.(piece);
+  }
+  return digester.digest("hex");
+};
+
 const hashFile = async (path: string) => {
   try {
     // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a regular file.
-    if (!(await stat(path)).isFile()) return "";
-    const digester = createHash("sha256");
-    for await (const chunk of createReadStream(path)) digester.update(chunk);
-    return digester.digest("hex");
+    return (await stat(path)).isFile() ? await hashPieces(createReadStream(path)) : "";
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
     throw rejectsUnwritable(path, thrown);

@@ -49,7 +49,7 @@ interface LogResultParts
   rejectsFailure?: Failure | undefined;
   rejectsEmpty?: boolean;
   replaced?: readonly string[];
-  ledger: RunLedger["resultFacts"];
+  runLedger?: Pick<RunLedger, "resultFacts">;
 }
 
 type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
@@ -57,12 +57,13 @@ type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent
 export type LogResult = ReturnType<typeof logResult>;
 
 export const logResult = (dataset: Dataset, run: LogResultParts) => {
-  const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
+  const { planned, sent, modelId, split, batch, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
   const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
-    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
+    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, failure },
+    ledger: run.runLedger?.resultFacts ?? null,
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
@@ -104,7 +105,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, already_logged: alreadyLogged, not_sent: notSent, rejected } = groups;
-  const hasLedger = run.ledger !== null;
+  const hasLedger = Boolean(run.runLedger?.resultFacts);
   const counts = { ...groups, alreadyLogged, notSent };
   const facts = { ...counts, requests: sent.attemptedOrQueued, hasLedger, resendLogged, ledgerArgs };
   const problems = stop?.details.problems ?? [];

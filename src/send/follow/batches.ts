@@ -1,6 +1,6 @@
 /** Sends the complete groups of followed files in batches. */
 import { isFailure } from "../../failure.ts";
-import { type Dataset, finalizeGroup, openGroupReporter } from "../../groups/index.ts";
+import { finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
@@ -12,8 +12,8 @@ export type CompletedGroup = { group: number; isAfterError: boolean };
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
 type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
-export const openBatches = (dataset: Dataset, delivery: Delivery) => {
-  const { options } = delivery;
+export const openBatches = (delivery: Delivery) => {
+  const { dataset, options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;

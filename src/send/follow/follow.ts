@@ -83,7 +83,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
   const outcomes = openGroupOutcomes(0);
   const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
-  const batches = openBatches(dataset, delivery);
+  const batches = openBatches(delivery);
 
   const catchStop = async (work: Promise<void>) => {
     try {
@@ -179,8 +179,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       resendLogged: false,
       // A signal is the normal end of a run, unless groups are left.
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
-      rejectsFile: (delivery.rejects?.countLines() ?? 0) > 0 ? delivery.rejectsFile : undefined,
-      ledger: runLedger.resultFacts,
+      rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });
     // Input without a valid group is invalid input, as without `--follow`.
     const { rejected, read } = result.groups;
