@@ -45,7 +45,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, silenceMs, maxReplyLength, onReplyPiece } = request;
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
-    let isBodySent = streamed === undefined;
+    let isBodySent = !streamed;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
     const pieces: Uint8Array[] = [];
     let length = 0;

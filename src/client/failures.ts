@@ -48,7 +48,7 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
   http: { method: endpoint.method, url, status, said },
 });
 
-const formatSaid = (message: string | undefined) => (message === undefined ? "" : `: ${message}`);
+const formatSaid = (message: string | undefined) => (message ? `: ${message}` : "");
 const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
 const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "");
 
@@ -146,7 +146,7 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   const [first] = problems;
   const said = formatSaid(http?.said);
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
-  if (encoding !== undefined) {
+  if (encoding) {
     const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
@@ -154,8 +154,10 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   if (!first) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
-  const hasLine = problems.some(({ line }) => line !== undefined);
-  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
+  return refused(
+    text + why,
+    problems.some(({ line }) => line) ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""),
+  );
 };
 
 const refusalHint = (status: number, message: string | undefined) => {

@@ -16,7 +16,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
-  if (endpoint.use !== undefined && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
+  if (endpoint.use && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
   return { endpoint, route: findRoute(to, host.env), path, url: `${to.origin}${path}`, project: project?.value };
 };
 
@@ -40,7 +40,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   if (isLoopback(to.hostname)) return { to, proxy: undefined };
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
-  if (variable === undefined || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
+  if (!variable || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);
@@ -80,7 +80,7 @@ export const buildHeaders = (
   if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
-  if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
+  if (endpoint.projectHeader && project) add(project.header, project.value, "the project");
   headers.push(...Object.entries(own), ["Accept-Encoding", "gzip, br"], ["User-Agent", userAgent(host)]);
   return headers;
 };
@@ -102,7 +102,7 @@ export const findCredential = async (
   { endpoint: { use }, route: { to } }: RequestTarget,
   refusedOne?: Credential,
 ) => {
-  if (use === undefined) return undefined;
+  if (!use) return undefined;
   for (const refused of [false, true]) {
     const found = await options.credential(use, { origin: to.origin, refused });
     if (found.secret !== refusedOne?.secret || found.username !== refusedOne.username) return found;
@@ -134,7 +134,7 @@ export const traceRequest = (
   for (const line of [`${method} ${url}`, ...toShownHeaders(headers, projectHeader)]) trace?.(`> ${line}`);
   return ({ status, headers, error }: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
-    if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);
+    if (status) trace?.(`< ${status} ${took}, ${bytes} bytes`);
     for (const [name, value] of Object.entries(headers)) if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${value}`);
     if (error) trace?.(`* ${error.code} ${took}`);
   };

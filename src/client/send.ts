@@ -102,7 +102,7 @@ export const openClient = (options: ClientOptions) => {
       const tried = await tryRequest(context, content);
       signal.throwIfAborted();
       const { status, error } = tried;
-      if (isSuccess(status) && error === undefined) {
+      if (isSuccess(status) && !error) {
         const bytes = tried.bytes.subarray(bomLength(tried.bytes));
         const parsed = endpoint.reply(bytes);
         if (parsed && "value" in parsed) return { value: parsed.value, bytes };
@@ -112,7 +112,7 @@ export const openClient = (options: ClientOptions) => {
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
         ? failures.isTransientStatus(status)
-        : error !== undefined && exchanges.isRetryable(error, options.waitsForHost);
+        : error && exchanges.isRetryable(error, options.waitsForHost);
       if (!endpoint.repeatable || !canRetry) throw failure;
       trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;

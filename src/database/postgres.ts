@@ -91,7 +91,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
         return await withClient(work);
       } catch (thrown) {
         const code = findRetryableCode(thrown);
-        if (code === undefined) throw toFailure(thrown, about);
+        if (!code) throw toFailure(thrown, about);
         const waitedMs = host.elapsed() - from;
         if (isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
         if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
@@ -169,7 +169,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
         return await pool.connect();
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
-        if (!isRefused || passwordCommand === undefined || givenPassword !== undefined) throw thrown;
+        if (!isRefused || !passwordCommand || givenPassword !== undefined) throw thrown;
         // Another connection may have got a new password.
         if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {

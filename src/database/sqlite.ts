@@ -36,7 +36,7 @@ export const openFile = (
     let connection: Connection.Database | undefined;
     try {
       // If a path is absolute, SQLite takes `:memory:` and URLs as names of files.
-      const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
+      const file = folder ? copyDatabase(folder, path) : resolve(path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
       // Moves the log into the copy, which is deleted while it is open.
@@ -48,7 +48,7 @@ export const openFile = (
       connection?.close();
       throw thrown;
     } finally {
-      if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
+      if (folder) fs.rmSync(folder, { recursive: true, force: true });
     }
   });
 };

@@ -20,7 +20,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
 
 /** @param subject the ledger or its lock, with a path @param sent given when the run ends */
 export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
-  const end = sent === undefined ? "" : `: ${formatLogged(sent)}, ${sent.notSent} not logged`;
+  const end = sent ? `: ${formatLogged(sent)}, ${sent.notSent} not logged` : "";
   const message = `${subject} was deleted or replaced during the run${end}`;
   const hint =
     "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time";

@@ -49,7 +49,7 @@ export const openRunLedger = async (
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
   // These runs log groups again, so the requests need new keys.
-  const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
+  const generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   /** True if the service echoed a key before this run; undefined before the first read of the ledger. */
@@ -134,7 +134,7 @@ export const openRunLedger = async (
     },
     /** Returns null if requests have no keys, or new keys in each run. */
     findPlannedKey: (dedupKeys: Uint8Array) =>
-      idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
+      idempotency && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
     ): Promise<RecordedRequest | { taken: Uint8Array }> {
@@ -164,7 +164,7 @@ export const openRunLedger = async (
     async recordPassedSize(bytes: number) {
       const { passed = 0, refused } = facts.sizes;
       if (bytes <= passed) return;
-      const sizes = { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
+      const sizes = { passed: bytes, refused: refused && bytes < refused.bytes ? refused : undefined };
       facts = { ...facts, sizes };
       if (refused) await saveFacts(facts);
     },

@@ -110,7 +110,7 @@ export const countWriters = (ledger: string) => {
     if (!/^[0-9a-f]{64}$/.test(name)) return false;
     const lock = db.tryLock({ path: join(folder, name), title: "a lock" });
     lock?.release();
-    return lock === undefined;
+    return !lock;
   }).length;
 };
 

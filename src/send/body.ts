@@ -113,7 +113,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       const into = isNext ? window : window.subarray(0, lengthOf.at(part));
       buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
       const bytes = readNow(part);
-      if (bytes === undefined) throw toInputChanged(part);
+      if (!bytes) throw toInputChanged(part);
       return bytes;
     },
     async *readLarge(part: number) {

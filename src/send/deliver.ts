@@ -93,7 +93,7 @@ const sendAndReport = async (delivery: Delivery) => {
     sent: { ...sent, stop: sent.stop ?? rejectsFailure },
     rejectsFailure,
     replaced: replaced.map(({ name }) => name),
-    rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
+    rejectsFile: rejected.length > 0 && !rejectsFailure ? rejectsFile : undefined,
     rejectsEmpty: rejects?.countLines() === 0,
   });
 };
@@ -118,7 +118,7 @@ const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   let waitingSince: number | undefined;
   let takenGroups = sender.removeTakenGroups();
   try {
-    while (takenGroups.length > 0 && sender.result().stop === undefined) {
+    while (takenGroups.length > 0 && !sender.result().stop) {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
       delivery.setPriorOutcomes(takenGroups);

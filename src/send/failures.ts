@@ -76,7 +76,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
-  const hint = first === undefined ? rest : `${first}. Then ${rest}`;
+  const hint = first ? `${first}. Then ${rest}` : rest;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
@@ -129,8 +129,8 @@ const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, ids: 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const { recorded, positions, canResolve, areMoreUnknown, unknownFailure, retryFailure, recordFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
-  const first = why === undefined ? "" : `: ${describeEnd(why)}`;
-  const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
+  const first = why ? `: ${describeEnd(why)}` : "";
+  const reasons = retryFailure ? `${first}, and the retry failed: ${describeEnd(retryFailure)}` : first;
   const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
   const others = areMoreUnknown ? " and other requests" : "";
   const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
@@ -144,9 +144,9 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
     : facts.hasLedger
       ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check the service before you send the groups with an unknown outcome again, because it may have them";
-  const end = recordFailure === undefined ? "" : `, and ${ledgerFailed}: ${recordFailure.message}`;
+  const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
   const message = `${subject} may or may not have been logged${reasons}${end}; ${formatCounts(facts)}`;
-  const wholeHint = recordFailure === undefined ? hint : `${repairLedgerHint}. Then ${hint}`;
+  const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
 
@@ -183,7 +183,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
 /** Returns the hint of a failure that a rerun alone cannot fix. */
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
-  if (kind === "invalid-input" && details.hint !== undefined && details.problems?.length !== 1)
+  if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)
     return `${fixNamedHint}; or ${details.hint}`;
   return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
@@ -193,7 +193,7 @@ const fixNamedHint = "fix the reported problems";
 const describeEnd = (failure: Failure) => {
   if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
   const { endedBy, http } = failure.details;
-  if (endedBy !== undefined) return endedBy;
-  if (http?.status === undefined) return "the reply does not say whether the request was logged";
-  return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
+  if (endedBy) return endedBy;
+  if (!http?.status) return "the reply does not say whether the request was logged";
+  return `the service answered ${http.status}${http.said ? ` (${http.said})` : ""}`;
 };

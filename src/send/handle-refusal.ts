@@ -108,7 +108,7 @@ const locateProblems = async (
     const [list, step, ...inside] = path;
     const trajectory = isBare && list === "trajectories" ? parsePosition(step) : undefined;
     const groupPart = listParts(dataset, group)[trajectory ?? 0];
-    if (groupPart === undefined) return undefined;
+    if (!groupPart) return undefined;
     const key = `${groupPart.part.source}:${groupPart.part.start}`;
     if (!values.has(key)) values.set(key, readPartValue(groupPart));
     return await locateValue(groupPart, removeTypeNames(values.get(key), isBare ? inside : path));
@@ -118,7 +118,7 @@ const locateProblems = async (
     const { loc, msg } = item;
     // If the file changed since it was sent, the problem has no location.
     const location = await locate(item).catch(() => undefined);
-    const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
+    const text = !location && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
   }
   return problems;

@@ -20,5 +20,5 @@ export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
-  if (compression !== undefined) (await import("./body.ts")).openCompressor(compression).destroy();
+  if (compression) (await import("./body.ts")).openCompressor(compression).destroy();
 };

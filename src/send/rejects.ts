@@ -141,9 +141,9 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           if (beginsLine) lineCount++;
           if (beginsLine && !isAtLineStart) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
-          const addedLines = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
-          if (record !== undefined) recordLines.set(`${record.file}:${record.line}`, lineCount);
-          if (part !== undefined) {
+          const addedLines = part?.source.origin ? 0 : countLineEnds(bytes);
+          if (record) recordLines.set(`${record.file}:${record.line}`, lineCount);
+          if (part) {
             const { source, part: own } = part;
             for (let line = 0; line <= addedLines; line++) lines.set(`${source.name}:${own.line + line}`, lineCount);
           }
@@ -182,7 +182,7 @@ async function* copyParts(
 ): AsyncGenerator<CopiedPiece, void> {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
-    if (origin !== undefined) {
+    if (origin) {
       for (const [index, record] of (await origin.recordsOf(part.part.line)).entries()) {
         const bytes = Buffer.concat([record.bytes, newlineBytes]);
         yield { bytes, beginsLine: true, record, part: index === 0 ? part : undefined };
@@ -201,9 +201,9 @@ const hasAmbiguousGroupId = async (
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
 ) => {
   const [first] = parts;
-  if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
+  if (!first || parts.some(({ part }) => part.kind !== "trajectory")) return false;
   const value = memberAt(readRoot(await window.readPart(first)), "group_id");
-  const id = value === undefined ? null : parseValue(value);
+  const id = value ? parseValue(value) : null;
   if (id === null) return false;
   const key = JSON.stringify(id);
   const source = firstSources.get(key) ?? first.source;

@@ -110,7 +110,7 @@ export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest,
 
 const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: string) => string) => {
   if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
-  const calls = attempt.failure === undefined ? findCallList(attempt.body, maxCalls, redact) : emptyCallList;
+  const calls = attempt.failure ? emptyCallList : findCallList(attempt.body, maxCalls, redact);
   return { status: attempt.status, cause: null, calls };
 };
 

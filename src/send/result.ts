@@ -21,7 +21,7 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
   const failure = problems.errors > 0 ? invalidInput(problems, { valid }) : undefined;
   const stored = problems.sorted();
   return {
-    status: failure === undefined ? ("valid" as const) : ("invalid" as const),
+    status: failure ? ("invalid" as const) : ("valid" as const),
     split,
     groups: { read: groups.read, rejected: groups.rejected },
     trajectories: { read: trajectories.read, rejected: trajectories.rejected },
@@ -82,7 +82,7 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
 /** Returns `not_sent` if the run failed, no group is logged or unknown, and the service refused no group. */
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {
   if (groups.unknown > 0) return "unknown";
-  if (failure !== undefined) return isUnsent(groups, sent) ? "not_sent" : "partial";
+  if (failure) return isUnsent(groups, sent) ? "not_sent" : "partial";
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
@@ -126,7 +126,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (groups.unknown > 0) {
-    const inputDiffers = run.onUnknown === "resend" && !resendLogged && stop === undefined;
+    const inputDiffers = run.onUnknown === "resend" && !resendLogged && !stop;
     return logUnresolved({ ...facts, inputDiffers }, stopDetails);
   }
   if (isFailure(stop, "interrupted")) {
@@ -134,7 +134,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
     return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
   }
-  if (stop === undefined) {
+  if (!stop) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
     const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
@@ -147,7 +147,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
 };
 
 const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
-  if (cause === undefined) return {};
+  if (!cause) return {};
   const { http, where, remedy, stack } = cause.details;
   return { http, where, remedy, stack, stoppedBy: cause.code, cause };
 };

@@ -44,9 +44,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
   /** Cuts the groups and the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
-    const planned = queue.filter(({ recorded }) => recorded === undefined);
+    const planned = queue.filter(({ recorded }) => !recorded);
     const uncut = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
-    queue = queue.filter(({ recorded }) => recorded !== undefined);
+    queue = queue.filter(({ recorded }) => recorded);
     queueFirst(cutRequests(dataset, { envelope, groups: uncut, limit }));
   };
   const markUnknown = (request: requests.SentRequest, last = request.unknownFailure) => {
@@ -83,7 +83,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (;;) {
       if (signals.signal.aborted && queue.length > 0) isInterrupted = true;
       const job = sent.stop || isInterrupted ? undefined : queue.shift();
-      if (job === undefined) return;
+      if (!job) return;
       startedCount++;
       try {
         if (!(await runJob(job))) startedCount--;
@@ -96,7 +96,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Returns false if the request is divided or resolved, or if other runs claimed some or all groups. */
   const runJob = async ({ request, recorded: earlier }: Job) => {
     const { groups, bytes } = request;
-    if (earlier === undefined && bytes > limit && groups.length > 1) {
+    if (!earlier && bytes > limit && groups.length > 1) {
       recutRequests(groups);
       return false;
     }
@@ -110,7 +110,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       requeueUntaken(request, recorded.taken);
       return false;
     }
-    if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
+    if (earlier && !(await runLedger.recordRetry(recorded))) return false;
     sent.attempted++;
     sent.attemptedBytes += bytes;
     const lastOutcome = { status: null, cause: null, calls: results.emptyCallList };
@@ -189,7 +189,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
-    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) sent.unreadableReplies.push(isCut);
+    if (isCut || (!hasCalls && body.length > 0 && findFault(body))) sent.unreadableReplies.push(isCut);
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
@@ -218,7 +218,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();
       isInterrupted = false;
-      if (isAfterSignal && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
+      if (isAfterSignal && !unknown && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
       queue = [...jobs];
       jobCount += jobs.length;
       progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);

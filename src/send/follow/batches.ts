@@ -62,7 +62,7 @@ export const openBatches = (delivery: Delivery) => {
     refusedCount = refused.length;
     await delivery.rejects?.append(refused.slice(from));
     // After a signal, the last batch may still send the remaining groups.
-    if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
+    if (stop && !isFailure(stop, "interrupted")) throw stop;
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {

@@ -195,7 +195,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     try {
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
-      const canContinue = stop === undefined || stop.code === "invalid_input";
+      const canContinue = !stop || stop.code === "invalid_input";
       // Sends complete groups also after invalid input.
       const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
       const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;

@@ -67,10 +67,10 @@ export const openFollowedFiles = (
   };
 
   const requireText = (head: Buffer) => {
-    if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
+    if (inputs.findDecompressor(head)) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = inputs.findFormatError(head, file);
-    if (sniffed === undefined) return;
+    if (!sniffed) return;
     sniffed.report(problems, file);
     throw grouping.invalidInput(problems);
   };
@@ -94,7 +94,7 @@ export const openFollowedFiles = (
     /** Opens the file at the path, unless it is open or does not exist yet. */
     async open() {
       const before = all.at(-1);
-      if (before !== undefined && !before.isRewritten && !before.tail.isMoved()) return;
+      if (before && !before.isRewritten && !before.tail.isMoved()) return;
       if (all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
       const index = all.length;
       try {
@@ -105,7 +105,7 @@ export const openFollowedFiles = (
         }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
-        const tail = await inputs.openTail(file, before === undefined ? file : `${file} (file ${index + 1})`);
+        const tail = await inputs.openTail(file, before ? `${file} (file ${index + 1})` : file);
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
@@ -121,7 +121,7 @@ export const openFollowedFiles = (
         return;
       }
       isWaiting = false;
-      if (before === undefined) return;
+      if (!before) return;
       before.changedAt = host.elapsed();
       onEvent(before.isRewritten ? "rewritten" : "moved");
     },
