@@ -53,7 +53,6 @@ export const inputUnreadable = (file: string, code: string, details: FailureDeta
     ...details,
   });
 
-/** The failure to store standard input, decompressed data or downloaded data in a folder. */
 export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}) =>
   new Failure("storage", "spool-failed", `cannot write temporary data to ${folder}: ${describeSystemCode(code)}`, {
     hint: `set TMPDIR to a folder ${/^E(?:NOSPC|DQUOT|FBIG)$/.test(code) ? "with more space" : "that you can write to"}, or read an uncompressed local file in rollcall's format`,
@@ -90,7 +89,6 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
 };
 
 export type RemoteLocation = Readonly<{
-  /** The name in messages. */
   name: string;
   store: "web" | "hub";
   /** The variable or file with the credential; undefined without a credential. */
@@ -102,7 +100,7 @@ export type RemoteLocation = Readonly<{
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/** The failure for a reply without the file. @param said the server's message */
+/** @param said the server's message */
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;
   const { status } = reply;
@@ -117,13 +115,12 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
-  const answer = `the server of ${name} answered ${status}`;
+  const answer = `the server of ${name} answered ${status}${suffix}`;
   if (status === 408 || status === 429 || status >= 500) {
     const hint = "try again later, or allow longer retries with --max-wait";
-    const message = `${answer}${suffix}`;
-    return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
+    return new Failure("unavailable", "remote-unavailable", answer, { hint, ...details });
   }
-  return remoteUnexpectedStatus(`${answer}${suffix}`, details);
+  return remoteUnexpectedStatus(answer, details);
 };
 
 const remoteUnexpectedStatus = (message: string, details: FailureDetails) =>
@@ -132,7 +129,7 @@ const remoteUnexpectedStatus = (message: string, details: FailureDetails) =>
     ...details,
   });
 
-/** The failure for a redirect, or a link to a next page, that `isSafeTarget` refuses. */
+/** For redirects and links to next pages. */
 export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL) =>
   remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
     http: { method: "GET", url: name, status },

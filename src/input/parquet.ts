@@ -38,15 +38,16 @@ export const openRows = async (
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
     throw decompressedTooLarge(limit);
-  const ranges: RowRange[] = [];
-  for (const group of groups) {
-    const start = ranges.at(-1)?.end ?? 0;
-    ranges.push({ start, end: start + Number(group.num_rows), group });
-  }
+  let rowCount = 0;
+  const ranges = groups.map((group): RowRange => {
+    const start = rowCount;
+    rowCount += Number(group.num_rows);
+    return { start, end: rowCount, group };
+  });
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const file: RowFile = { bytes, metadata, columns };
   const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
-  let damage = fileDefect ? { defect: fileDefect, unreadableFrom: 0 } : undefined;
+  let damage = fileDefect ? { record: toDefectRecord(fileDefect), from: 0 } : undefined;
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
   /** Returns the defect; undefined if the rows are loaded. */
   const loadRows = async (range: RowRange) => {
@@ -77,7 +78,7 @@ export const openRows = async (
   return {
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
-      if (damage || !first) return damage && toDefectRecord(damage.defect);
+      if (damage || !first) return damage?.record;
       const why = await loadRows({ ...first, end: 1 });
       return why ? toDefectRecord(why) : toRecord(0);
     },
@@ -89,19 +90,19 @@ export const openRows = async (
         for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (defect) {
-          damage = { defect, unreadableFrom: range.start };
+          damage = { record: toDefectRecord(defect), from: range.start };
           break;
         }
         yield toRecords(range);
       }
-      if (damage) yield [toDefectRecord(damage.defect)];
+      if (damage) yield [damage.record];
     },
     async reread(position) {
-      if (position === damage?.unreadableFrom) return toDefectRecord(damage.defect);
+      if (position === damage?.from) return damage.record;
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       return !range || (await loadRows(range)) ? undefined : toRecord(position);
     },
-    locate: (position) => ({ label: position === damage?.unreadableFrom ? name : labelOf(position), line: 1 }),
+    locate: (position) => ({ label: position === damage?.from ? name : labelOf(position), line: 1 }),
   };
 };
 
@@ -114,7 +115,7 @@ const minJsonBytesOf = (value: unknown): number => {
   return Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), isList ? value.length : 1);
 };
 
-/** If the metadata cannot be read, returns metadata without rows, and the defect. */
+/** Returns metadata without rows, and the defect, if the metadata is unusable. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
@@ -122,12 +123,13 @@ const readMetadata = async (bytes: Bytes) => {
     const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
     checkStruct(readerOf(footer));
     const metadata = hyparquet.parquetMetadata(footer);
-    const sizes = metadata.row_groups.map(minMemoryBytesOf);
-    const tooLarge = sizes.findIndex((size) => size > maxRowGroupBytes);
-    if (tooLarge < 0) return { metadata };
-    const mebibytes = Math.ceil((sizes[tooLarge] ?? 0) / 2 ** 20);
-    const defect = `its row group ${tooLarge + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB (write smaller row groups)`;
-    return { metadata: noRows, defect };
+    for (const [at, size] of metadata.row_groups.map(minMemoryBytesOf).entries()) {
+      if (size <= maxRowGroupBytes) continue;
+      const tooMuch = `${Math.ceil(size / 2 ** 20)} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB`;
+      const defect = `its row group ${at + 1} decompresses to ${tooMuch} (write smaller row groups)`;
+      return { metadata: noRows, defect };
+    }
+    return { metadata };
   } catch (thrown) {
     return { metadata: noRows, defect: toReason(thrown) };
   }
@@ -149,8 +151,8 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // If a file is damaged, hyparquet does not await all of its reads. The error of such a read would end the process,
-    // so a failed or late read never settles.
+    // hyparquet does not await all reads of a damaged file. The error of such a read would end the process, so a failed
+    // or late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -178,7 +180,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** hyparquet allocates the memory that headers and runs of pages claim. @throws Error */
+/** hyparquet allocates the memory that pages claim. @throws Error */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -219,7 +221,7 @@ const readerOf = (bytes: Uint8Array, offset = 0) => ({
 /** For all lists of a footer together. An element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
-/** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
+/** hyparquet allocates the lists of a Thrift struct before it reads their elements. */
 const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }) => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
@@ -260,7 +262,7 @@ const maxNumberBytes = 10;
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
   Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
 
-/** Checks levels, dictionary indexes and booleans. @throws Error if a run is too long for its page */
+/** @throws Error if a run of levels, dictionary indexes or booleans is too long for its page */
 const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
   const { type, codec, compressors, schemaPath } = decoder;
   const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
@@ -270,7 +272,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // Pages of the second version do not compress levels. The header of a page has the lengths of the levels.
+  // Pages of the second version do not compress levels, and have the lengths of the levels in their headers.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
   const content = v2 ? page : decompressPage(page, size, codec, compressors);
   let at = 0;
@@ -293,7 +295,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
 /** Padding of a page's last run. */
 const maxPaddedValues = 2 ** 10;
 
-/** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
+/** Walks over runs as hyparquet does. */
 const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }) => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);

@@ -1,4 +1,4 @@
-/** Recognizes files by their first bytes, and gives advice for files that are not JSON. */
+/** Recognizes files by their first bytes, and advises about files that are not JSON. */
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -35,7 +35,7 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns undefined for stdin and a remote file. */
+/** Returns undefined for stdin and remote files. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
@@ -44,6 +44,7 @@ const notJson = (kind: string, advice = "convert it to JSON lines with one traje
 /** Returns undefined if the file can be JSON. @param name used in the advice */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
+  const latin1 = Buffer.from(head).toString("latin1");
   const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
@@ -53,9 +54,9 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
-  if (binaryHead.test(Buffer.from(head).toString("latin1"))) return notJson("binary data");
+  if (binaryHead.test(latin1)) return notJson("binary data");
   // Removes the byte order mark of UTF-8.
-  const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
+  const text = latin1.replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
@@ -84,10 +85,10 @@ export const findRewardColumns = (names: readonly string[]) => {
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
-/** Matches messages in the form of Python's `str`, which pandas writes to CSV. */
+/** Matches messages as pandas writes them to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Names of columns that can have the answers to `prompt`, the likeliest first. */
+/** Columns that can have the answers to `prompt`, the likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 const unwrapJson = (value: unknown) =>
@@ -99,7 +100,7 @@ const isConversation = (value: unknown) =>
 /** Matches paths of messages that lack the last answer, or that contain choices. */
 const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds messages by their value, also inside an object. Finds the reward by its name. */
+/** Finds messages by their value, and the reward by its name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
     const inner = unwrapJson(value);
@@ -119,14 +120,14 @@ const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasR
   const column = messages ?? names.find((name) => messagesColumn.test(name));
   const isTrl = !column && names.includes("prompt");
   const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
-  const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
+  const options = formatCommandLine(hasReward ? from : [...from, "--reward-from", reward]);
   const quoted = names.map((name) => formatCommandLine([name]));
   const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
   const remark = ` (first replace ${placeholders}${where}; the columns are ${formatList(quoted)})`;
   return { options, remark: placeholders ? remark : "" };
 };
 
-/** For rows of no known format. @param hasReward true if an option names the reward */
+/** @param hasReward true if an option names the reward */
 export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
@@ -134,7 +135,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Values of CSV are strings, and only `--reward-from` reads a string as the reward. */
+/** Only `--reward-from` reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
   const [header = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
@@ -152,7 +153,6 @@ const csvAdvice = (text: string, name: string) => {
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
-/** Servers send web pages to ask for a login, or to show a file. */
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/…";
 
@@ -163,7 +163,7 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const findTextKind = (text: string) => {
-  // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin like JSON.
+  // Values of tab-separated text are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
@@ -176,10 +176,10 @@ const findTextKind = (text: string) => {
   return isProse ? "data that is not JSON" : undefined;
 };
 
-/** Bytes in which `isLikelyOwnFormat` searches. */
+/** For `isLikelyOwnFormat`. */
 export const ownHeadBytes = 32;
 
-/** True if a file begins as rollcall's format usually does. If all files do so, rollcall loads no other format. */
+/** If this is true for all files, rollcall loads no other format. */
 export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
