@@ -29,11 +29,23 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     highWaterMark: 1,
     signal: closing.signal,
   };
-  const connector = buildConnector(socketOptions);
-  const connectSocket = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
-  // Node connects a new socket even if its signal has aborted.
-  const connect: Connector = (to, callback) =>
-    closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
+  const connectSocket = buildConnector(socketOptions);
+  const delaysTierUp = Number.parseInt(nodeVersion, 10) < 22;
+  const connect: Connector = (to, callback) => {
+    // Node connects a new socket even if its signal has aborted.
+    if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
+    const startParser: typeof callback = (...connected) => {
+      // V8 would optimize undici's parser. On Node 20, a process waits 95 ms for the end of the optimization.
+      setFlagsFromString("--wasm-tiering-budget=1000000000");
+      try {
+        callback(...connected);
+      } finally {
+        // V8's default.
+        setFlagsFromString("--wasm-tiering-budget=1800000");
+      }
+    };
+    connectSocket(to, delaysTierUp ? startParser : callback);
+  };
   const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route) =>
     !route.proxy || isForwardedByProxy(route)
@@ -60,20 +72,6 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 };
 
 type Connector = ReturnType<typeof buildConnector>;
-
-/** Delays V8's optimization of undici's parser, because on Node 20, a process waits 95 ms for its end. */
-const withoutTierUp =
-  (connector: Connector): Connector =>
-  (to, callback) =>
-    connector(to, (...connected) => {
-      setFlagsFromString("--wasm-tiering-budget=1000000000");
-      try {
-        callback(...connected);
-      } finally {
-        // V8's default.
-        setFlagsFromString("--wasm-tiering-budget=1800000");
-      }
-    });
 
 /** undici alone would retry a refused or dropped tunnel without end. */
 const openTunnels = async (

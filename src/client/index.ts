@@ -36,7 +36,10 @@ export interface StreamedBody {
 }
 
 /** The end of one attempt at a request that must not be repeated blindly (guarantees.md). */
-export type Attempt = Answer | BrokenAttempt;
+export type Attempt =
+  | Answer
+  /** No final status was read. `code` is the code of a transport error. */
+  | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
 /** The status decides the outcome, even if sending failed. */
 export type Answer = Readonly<{
@@ -53,9 +56,6 @@ export type Answer = Readonly<{
   /** Undefined for 2xx. */
   failure: Failure | undefined;
 }>;
-
-/** No final status was read. `code` is the code of a transport error. */
-type BrokenAttempt = Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
 export type Retry = Readonly<{
   /** The next attempt, from 2. */

@@ -37,10 +37,10 @@ export type Route = Readonly<{
 
 /** Loopback never uses a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
-  if (isLoopback(to.hostname)) return { to, proxy: undefined };
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
-  if (!variable || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
+  if (!variable || isLoopback(to.hostname) || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? ""))
+    return { to, proxy: undefined };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);

@@ -211,7 +211,7 @@ export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   };
 };
 
-export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
+const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {

@@ -82,14 +82,14 @@ export const databaseRefused = ({ path, title, code }: FileError) => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-type InvalidUrl = { path?: string; title: string; wanted: string; fault?: string };
-
-/** @param wanted the valid form of the URL */
-export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl) => {
+/** `wanted` is the valid form of the URL. */
+export const invalidDatabaseUrl = (url: { path?: string; title: string; wanted: string; fault?: string }) => {
+  const { path, title, fault = `invalid URL of ${title}`, wanted } = url;
   const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;
-  const hint = `use ${wanted}. Set the password in ${password}`;
   const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
-  return new Failure("usage", "invalid-database-url", message, { hint });
+  return new Failure("usage", "invalid-database-url", message, {
+    hint: `use ${wanted}. Set the password in ${password}`,
+  });
 };
 
 /** PostgreSQL's error code for a write to a replica or to a read-only database. */

@@ -14,13 +14,6 @@ export type SqlValue = string | number | Uint8Array | null;
 /** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
-export type TransactionOptions = Readonly<{
-  /** Called if COMMIT fails or is not answered, although the transaction may be committed. */
-  onUnknownCommit?: () => void;
-  /** Returns false to undo the statements. */
-  shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
-}>;
-
 /** Each method throws a Failure of code `storage`, `auth` or `unavailable` that names the path. */
 export type Database = Readonly<{
   path: string;
@@ -29,7 +22,15 @@ export type Database = Readonly<{
   /** The statement must be repeatable, because it runs again if PostgreSQL's answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** The statements must be repeatable, too. */
-  transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
+  transact(
+    statements: readonly Statement[],
+    options?: {
+      /** Called if COMMIT fails or is not answered, although the transaction may be committed. */
+      onUnknownCommit?: () => void;
+      /** Returns false to undo the statements. */
+      shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
+    },
+  ): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isFileInPlace(): boolean;
   /** @param finish runs the last statements, without retries */

@@ -36,7 +36,12 @@ export const openFile = (
     let connection: Connection.Database | undefined;
     try {
       // If a path is absolute, SQLite takes `:memory:` and URLs as names of files.
-      const file = folder ? copyDatabase(folder, path) : resolve(path);
+      const file = folder ? join(folder, "copy.db") : resolve(path);
+      for (const suffix of folder ? ["", "-wal"] : []) {
+        if (!fs.existsSync(path + suffix)) continue;
+        fs.copyFileSync(path + suffix, file + suffix);
+        fs.chmodSync(file + suffix, 0o600);
+      }
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
       // Moves the log into the copy, which is deleted while it is open.
@@ -58,16 +63,6 @@ const isWritable = (path: string) =>
     for (const neededPath of [path, dirname(path)]) fs.accessSync(neededPath, fs.constants.W_OK);
     return true;
   }) === true;
-
-const copyDatabase = (folder: string, path: string) => {
-  const copy = join(folder, "copy.db");
-  for (const suffix of ["", "-wal"]) {
-    if (!fs.existsSync(path + suffix)) continue;
-    fs.copyFileSync(path + suffix, copy + suffix);
-    fs.chmodSync(copy + suffix, 0o600);
-  }
-  return copy;
-};
 
 type OpenFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
 

@@ -13,7 +13,7 @@ export class LazyText {
   }
 }
 
-export class LazyJson extends LazyText {}
+class LazyJson extends LazyText {}
 
 /** Keeps all digits of 64-bit integers. Returns undefined for null. */
 export const valueToJson = (value: unknown): string | undefined => {

@@ -1,4 +1,4 @@
-/** Reads the records of another tool's file: lines, elements, members of an archive, rows, or the whole document. */
+/** Reads the records of another tool's file: lines, elements, members, rows, or the whole document. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import * as json from "../json/walk.ts";
@@ -26,7 +26,7 @@ export type RawRecord = Readonly<{
   line: number;
   /** Byte offset. */
   start: number;
-  /** The text that has the record's line and column. Absent for composed bytes and members of archives. */
+  /** The text that has the record's line and column. Absent for composed bytes and members. */
   within?: Bytes;
   member?: string;
   /** The file has no lines and columns for composed bytes. */
@@ -145,7 +145,7 @@ const findList = async (bytes: Bytes, { start, line }: Position) => {
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-/** Yields the elements of an array and of following arrays. A damaged array ends with an unreadable record. */
+/** Yields the elements of arrays. A damaged array ends with an unreadable record. */
 async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };

@@ -10,7 +10,7 @@ import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Reads until `into` is full or the bytes end. Returns the number of read bytes. */
+  /** Returns the number of read bytes, which is less than `into` has only at the end. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
@@ -23,11 +23,11 @@ export type Source = Readonly<{
   /** A path, a URL without its secrets, or `-` for standard input. */
   name: string;
   bytes: Bytes;
-  /** True if the file may have been rewritten since the last call, not only extended. Absent if unknown. */
+  /** True if the file may have been rewritten since the last call, not only extended. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** Set if rollcall converted or selected the lines. Each of these lines is a group. */
+  /** Set if rollcall converted or selected the lines. Each line is a group. */
   origin?: LineOrigin;
 }>;
 
@@ -42,7 +42,7 @@ export interface LineOrigin {
   readonly files: readonly string[];
   /** True if records of several files can be grouped with `--group-by`. */
   readonly canRegroup?: boolean;
-  /** True if a line represents an invalid group, or records that cannot be converted. The fault is already reported. */
+  /** True for an invalid group, or records that cannot be converted. The fault is already reported. */
   isBroken(line: number): boolean;
   /** Returns the position of the first record of the line's group. */
   positionOf(line: number): FileLine;
@@ -68,7 +68,7 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
-/** Returns a mode that gives other users a right only if every source does. @param otherMode for pipes and URLs */
+/** Gives other users a right only if every source does. @param otherMode for pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
@@ -79,7 +79,7 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
-/** Bytes after `size` were appended later, so they are not part of the input. */
+/** Bytes after `size` are not part of the input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
 /** The caller closes the file. `read` throws Failure `input-unreadable`. */
@@ -98,7 +98,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** The function closes only once, because another file can get the number of a closed descriptor. */
+/** Closes only once, because another file can get the number of a closed descriptor. */
 export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
@@ -139,7 +139,7 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** The source was truncated, so the requested range is incomplete. */
+/** Thrown if a source was truncated. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;

@@ -62,6 +62,8 @@ const toMember = (entry: Entry) => {
 
 type Member = ReturnType<typeof toMember>;
 
+type ReadCallback = (error: Error | null, bytesRead?: number) => void;
+
 /** Returns the members by name, or the reason why the list cannot be read. */
 const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
@@ -91,8 +93,6 @@ const listMembers = async (bytes: Bytes) => {
     return "the archive is cut off or damaged, so its list of members cannot be read (write the file again)";
   }
 };
-
-type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
 /** Of a member's local header, without its name and extra fields. */
 const headerBytes = 30;

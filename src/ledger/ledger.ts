@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
-import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
 import { countWriters, makeFileWriter } from "./writer.ts";
 
@@ -90,7 +89,17 @@ export const openLedger = async (
       counts: entries.toCounts(await database.query(entries.countsSql)),
       writers: (await writer.countRuns?.()) ?? 0,
     }),
-    writtenFiles: openStoredFiles(database),
+    writtenFiles: {
+      async readDigest(path: string) {
+        const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
+        return row?.text("digest");
+      },
+      async recordDigest(path: string, digest: string) {
+        const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+          ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
+        await database.query(sql, [resolve(path), digest]);
+      },
+    },
     entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
     /** @param from the smallest row */
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
@@ -100,7 +109,10 @@ export const openLedger = async (
     /** Returns the scope's row. */
     async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
-      const [, [row] = []] = await database.transact([makeScopeSql, findScopeSql].map((sql) => ({ sql, values })));
+      const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING`;
+      const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+      const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
       return row?.integer("id") ?? 0;
     },
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
@@ -133,28 +145,9 @@ export const openLedger = async (
 };
 
 /** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
-const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
-
 const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
-  readOnlyCodes.has(thrown.details.systemCode ?? "");
-
-const openStoredFiles = (database: db.Database): WrittenFiles => ({
-  async readDigest(path) {
-    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
-    return row?.text("digest");
-  },
-  async recordDigest(path, digest) {
-    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
-      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
-    await database.query(sql, [resolve(path), digest]);
-  },
-});
-
-const makeScopeSql = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT DO NOTHING`;
-
-const findScopeSql = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+  ["25006", "42501"].includes(thrown.details.systemCode ?? "");
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)

@@ -9,11 +9,11 @@ export const openWrittenFiles = () => {
   const digests = new Map<string, string>();
   return {
     readDigest: async (path: string) => digests.get(path),
-    recordDigest: async (path: string, digest: string) => void digests.set(path, digest),
+    async recordDigest(path: string, digest: string) {
+      digests.set(path, digest);
+    },
   };
 };
-
-type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 
 const loggedBit = 1;
 const unknownBit = 2;
@@ -59,7 +59,7 @@ export const openPriorOutcomes = (options: {
       }
     },
     /** Unknown overrides logged, because a logged group may have been resent. */
-    outcomeOf(group: number): PriorOutcome {
+    outcomeOf(group: number) {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
     },

@@ -112,7 +112,10 @@ export const makeSharedWriter = (
       // Another run made the request unknown, and may have released its groups.
       if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
     },
-    countRuns: async () => (await database.query(openRunsSql))[0]?.integer("runs") ?? 0,
+    async countRuns() {
+      const [row] = await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`);
+      return row?.integer("runs") ?? 0;
+    },
     readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
@@ -125,8 +128,6 @@ export const makeSharedWriter = (
     end: async () => await run?.end(),
   };
 };
-
-const openRunsSql = `SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`;
 
 const otherLeaseMsSql = `
   SELECT coalesce((extract(epoch FROM max(lease_until) - clock_timestamp()) * 1000)::bigint, 0) AS rest

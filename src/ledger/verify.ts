@@ -2,7 +2,7 @@
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, locateGroup } from "../groups/index.ts";
-import { type Entry, type EntryState, findGroups, hashScope, isLogged, isUnknown } from "./entries.ts";
+import { type Entry, findGroups, hashScope, isLogged, isUnknown } from "./entries.ts";
 
 export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
@@ -28,8 +28,9 @@ export const verifyDataset = async (
     const name = perScope ? hashScope(scope) : "";
     const logged = loggedByScope.get(name) ?? new Uint8Array(ranks.length);
     loggedByScope.set(name, logged);
+    const unlogged = isUnknown(state) ? "unknown" : state === "refused" ? "refused" : "not_sent";
     for (const group of groups) {
-      const outcome = isLogged(state) ? (logged[group] === 1 ? "repeated" : "logged") : toUnloggedOutcome(state);
+      const outcome = isLogged(state) ? (logged[group] === 1 ? "repeated" : "logged") : unlogged;
       ranks[group] = Math.max(ranks[group] ?? 0, outcomes.indexOf(outcome));
       if (isLogged(state)) logged[group] = 1;
     }
@@ -67,6 +68,3 @@ const problemMakers = {
 
 /** Each outcome overrides the outcomes before it. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
-
-const toUnloggedOutcome = (state: EntryState) =>
-  isUnknown(state) ? "unknown" : state === "refused" ? "refused" : "not_sent";

@@ -21,9 +21,8 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
-type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
-
-export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize) => {
+export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number; tooLarge: boolean }) => {
+  const { bytes, limit, requests, tooLarge } = size;
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge

@@ -7,7 +7,7 @@ import { createProblem } from "../check/rules/problems.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import * as grouping from "../groups/index.ts";
-import { combineModes, type OriginRecord, type Source } from "../input/index.ts";
+import { combineModes, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
@@ -174,12 +174,10 @@ const countLineEnds = (bytes: Buffer) => {
 };
 
 /** `part` begins in the bytes. `record` is a record of another tool. */
-type CopiedPiece = { bytes: Buffer; beginsLine: boolean; part: grouping.GroupPart | undefined; record?: OriginRecord };
-
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
-): AsyncGenerator<CopiedPiece, void> {
+) {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
     if (origin) {
@@ -190,8 +188,8 @@ async function* copyParts(
     } else if (isJoined) {
       const end = at === parts.length - 1 ? [grouping.groupClosing, newlineBytes] : [];
       const pieces = [at === 0 ? grouping.groupOpening : Buffer.from(","), await window.readPart(part), ...end];
-      yield { bytes: Buffer.concat(pieces), beginsLine: at === 0, part };
-    } else yield { bytes: await readLine(part, window), beginsLine: true, part };
+      yield { bytes: Buffer.concat(pieces), beginsLine: at === 0, part, record: undefined };
+    } else yield { bytes: await readLine(part, window), beginsLine: true, part, record: undefined };
   }
 }
 

@@ -93,7 +93,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, rejectsFailure: cause = sent.stop } = run;
   const failure = findFailure(dataset, run);
-  if (cause?.kind.startsWith("rejects-") !== true) return failure;
+  if (!cause?.kind.startsWith("rejects-")) return failure;
   const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
   const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
