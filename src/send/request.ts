@@ -84,7 +84,10 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
     const attempt = await attemptOnce(sent, { ...run, length, waitedMs, chunks: () => pieces ?? chunks() });
     const outcome = classifyAttempt(attempt);
-    sent.lastOutcome = toRecordedOutcome(attempt, maxCalls, run.redact);
+    const isAnswered = attempt.kind === "answered";
+    const isLogged = isAnswered && outcome === "logged";
+    const calls = isLogged ? findCallList(attempt.body, maxCalls, run.redact) : emptyCallList;
+    sent.lastOutcome = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
     if (outcome === "unknown") {
       sent.mayBeLogged = true;
       sent.unknownFailure = attempt.failure;
@@ -95,23 +98,11 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = sent.lastOutcome.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!canRetry || isLate || run.isStopped() || host.signal.aborted) return attempt;
-    const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
+    const minMs = isAnswered ? attempt.retryAfterMs : undefined;
     if (!(await run.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
     if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
-};
-
-/** Expects the reply to a logged request, because in error replies, a gateway may have echoed the key. */
-export const recordEcho = async (runLedger: RunLedger, { key }: RecordedRequest, attempt: Attempt) => {
-  const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
-  if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
-};
-
-const toRecordedOutcome = (attempt: Attempt, maxCalls: number, redact: (json: string) => string) => {
-  if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
-  const calls = attempt.failure ? emptyCallList : findCallList(attempt.body, maxCalls, redact);
-  return { status: attempt.status, cause: null, calls };
 };
 
 const attemptOnce = async (

@@ -162,7 +162,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isLogged) {
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      await requests.recordEcho(runLedger, sentRequest.recorded, attempt);
+      // In error replies, a gateway may have echoed the key.
+      const { key } = sentRequest.recorded;
+      const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
+      if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
       await runLedger.recordPassedSize(request.bytes);
     }
     // A 413 for a single group also rules out requests of that size with several groups.
