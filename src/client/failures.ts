@@ -154,10 +154,8 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   if (!first) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
-  return refused(
-    text + why,
-    problems.some(({ line }) => line) ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""),
-  );
+  const hasLine = problems.some(({ line }) => line);
+  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
 
 const refusalHint = (status: number, message: string | undefined) => {

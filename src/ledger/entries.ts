@@ -93,7 +93,7 @@ export const toScope = (row: Row) => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
-/** With `toScopeValues`. */
+/** Its values are those of `toScopeValues`. */
 export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
 
 export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
@@ -106,7 +106,7 @@ export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
 const toEntry = (row: Row) => ({
   id: formatId(row.integer("id")),
-  // After an unexpected state, nothing may be sent twice.
+  // An unexpected state counts as `unknown`, so that nothing is sent twice.
   state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
   input: row.text("input"),
@@ -119,7 +119,7 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** In the order of the request. */
+  /** `dedupKeyBytes` for each group, in order. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

@@ -13,7 +13,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together. */
 const maxGapBytes = 2 ** 14;
 
-/** Bytes to read before signals, replies and the socket get a turn. Each read costs as much as `readCostBytes`. */
+/** Bytes to read before signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 

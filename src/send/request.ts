@@ -27,7 +27,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 /** True if no attempt may follow. After `unknown`, an attempt needs an honored key or `--on-unknown resend`. */
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
-/** From the first attempt (guarantees.md). */
+/** Time after the first attempt (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };

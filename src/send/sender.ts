@@ -49,10 +49,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     queue = queue.filter(({ recorded }) => recorded);
     queueFirst(cutRequests(dataset, { envelope, groups: uncut, limit }));
   };
-  const markUnknown = (request: requests.SentRequest, last = request.unknownFailure) => {
-    outcomes.setAll(request.request.groups, "unknown");
-    sent.unknownIds.add(request.recorded.id);
-    unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
+  const markUnknown = (sentRequest: requests.SentRequest, last = sentRequest.unknownFailure) => {
+    outcomes.setAll(sentRequest.request.groups, "unknown");
+    sent.unknownIds.add(sentRequest.recorded.id);
+    unknown = { ...sentRequest, retryFailure: last === sentRequest.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: results.RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
@@ -72,9 +72,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
       markUnknown(request);
       sent.recordFailure ??= toFailure(thrown);
-      const { id } = recorded;
       const { status } = lastOutcome;
-      if (state !== "unknown") sent.unrecorded.push({ id, status, isLogged: state === "logged" });
+      if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
       throw thrown;
     });
   };
