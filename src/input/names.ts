@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns sorted rollout files in and below a folder, except hidden files; undefined if `name` is not a folder. */
+/** Returns sorted rollout files below a folder, except hidden files; undefined if `name` is not a folder. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];

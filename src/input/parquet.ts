@@ -17,7 +17,7 @@ import { unzstd } from "./zstd.ts";
 /** A decompressed row group is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Rows of a row group, numbered in the file from 0. */
+/** Numbers of rows in the file, from 0. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
 /** Default of `columns`: all. */

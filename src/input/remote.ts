@@ -69,7 +69,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   return {
     assignName,
-    /** Returns the sorted rollout files below a folder; undefined for another URL. @throws UnusableInput; Failure */
+    /** Returns sorted rollout files; undefined if the URL is not a folder. @throws UnusableInput; Failure */
     filesBelow: async (url: string) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;

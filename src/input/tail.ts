@@ -12,7 +12,7 @@ const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
 
-/** Opens a regular file, whose lines are taken in order. The caller closes `source`. @throws the system's errors */
+/** Opens a regular file. The caller closes `source`. @throws the system's errors */
 export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const opened = await file.stat({ bigint: true });

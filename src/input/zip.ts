@@ -53,7 +53,7 @@ export const openMembers = async (
   };
 };
 
-/** The facts of a member that stay in memory. yauzl's entries are too large for an archive of a million members. */
+/** yauzl's entries would be too large for an archive of a million members. */
 const toMember = (entry: Entry) => {
   const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;

@@ -8,7 +8,6 @@ export { type CheckResult, checkResult, emptyResult, type LogResult } from "./re
 export type { SendProgress } from "./send-result.ts";
 
 type DeliverModule = typeof import("./deliver.ts");
-type FollowModule = typeof import("./follow/follow.ts");
 
 export const deliverGroups: DeliverModule["deliverGroups"] = async (dataset, options) =>
   await (await import("./deliver.ts")).deliverGroups(dataset, options);
@@ -16,7 +15,7 @@ export const deliverGroups: DeliverModule["deliverGroups"] = async (dataset, opt
 export const writeRejected: DeliverModule["writeRejected"] = async (dataset, options) =>
   await (await import("./deliver.ts")).writeRejected(dataset, options);
 
-export const followFile: FollowModule["followFile"] = async (options) =>
+export const followFile: typeof import("./follow/follow.ts").followFile = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {

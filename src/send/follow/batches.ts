@@ -20,7 +20,7 @@ export const openBatches = (delivery: Delivery) => {
   /** After a signal, rollcall waits for the ledger at most as long as for a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or whose outcome in another run is unknown, in order. */
+  /** Complete groups that are not sent, or whose outcome in another run is unknown. */
   let pending: number[] = [];
   let refusedCount = 0;
   /** Monotonic milliseconds when a group or a resend began to wait. */

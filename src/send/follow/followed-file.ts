@@ -35,7 +35,7 @@ export interface FollowedFile {
   changedAt: number;
   /** True if another file has the name, and this file should not grow anymore. */
   isFinished: boolean;
-  /** True if the groups cannot be read again, because the file was rewritten. */
+  /** True if the groups cannot be read again. */
   isRewritten: boolean;
 }
 
