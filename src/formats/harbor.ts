@@ -2,7 +2,6 @@
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
-import { openLinks } from "./atif-links.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
@@ -56,7 +55,7 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
-  const atif = readAtif(run, { value: agent, file: agent.document }, openLinks(run));
+  const atif = readAtif(run, { value: agent, file: agent.document });
   const trajectory = buildTrajectory({
     ...atif,
     reward,
