@@ -86,7 +86,7 @@ const openRows = (run: Run): Converter => {
       if (number === undefined || !Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
       // A receipt counts the values of each row, so each row has its own object.
-      if (run.options.hasReceipt) delete last.object;
+      if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
@@ -158,15 +158,15 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: Value) => {
-  if (!run.options.hasReceipt) return;
-  for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
-  if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
+const reportRepeatedColumns = ({ receipt }: Run, row: Value, group: Value, trajectory?: Value) => {
+  if (!receipt) return;
+  for (const [column, to] of Object.entries(columnTargets)) receipt.addRepeated(row.get(column), to);
+  if (group.members().length === 0) receipt.addRepeated(row.get("group_json"), "group");
   const reportColumn = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
     if (!value) return;
-    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
-    else run.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
+    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) receipt.addRepeated(value, to);
+    else receipt.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
   };
   for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])

@@ -92,7 +92,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {
       const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
-      if (isCopied) run.leaveOut(step, "a continuation repeats it");
+      if (isCopied) run.receipt?.leaveOut(step, "a continuation repeats it");
       return !isCopied;
     });
   };
@@ -173,7 +173,7 @@ const toCall = (call: Value) => {
 
 const logprobsIn = (run: Run, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
-  if (logprobs && !ids) run.leaveOut(logprobs, "completion_token_ids are missing");
+  if (logprobs && !ids) run.receipt?.leaveOut(logprobs, "completion_token_ids are missing");
   if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
   return toLogprobs(logprobs, ids.items(), [ids]);
 };

@@ -66,8 +66,8 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
 };
 
 /** Adds no note if a receipt lists the dropped numbers. */
-const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Run, row: Value) => {
-  const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
+const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
+  const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
   const members = chat.unwrap(readPath(row, parent))?.metricMembers() ?? [];

@@ -1,16 +1,24 @@
 /** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
-import { Problems } from "../check/rules/problems.ts";
+import { basename, dirname, join } from "node:path";
+import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
+import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
+import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
-import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
+import { inputUnreadable } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { requireFault } from "../json/reader.ts";
+import { closeTruncated } from "../json/table.ts";
+import { bomLength } from "../json/walk.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
-import { convertFiles, openDocuments } from "./convert-files.ts";
-import type { FormatOptions } from "./format.ts";
-import type { ConvertedGroup } from "./group-lines.ts";
-import { listRecordMappings, openFiles } from "./origin.ts";
+import type { Format, FormatOptions, Rollout, Run } from "./format.ts";
+import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
+import * as origin from "./origin.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
+import { Value } from "./value.ts";
 
-export interface ConvertibleInputs extends OpenedInputs {
+export interface ConvertibleInputs extends input.OpenedInputs {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
   /** True if nothing calls `LineOrigin.digestOf`. */
@@ -29,23 +37,23 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const { rewards, hasReceipt, from, messagesFrom } = options;
   const { byFormat, skipped } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
-  reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
+  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // Sources without a format stay open, too, because `documents` may read a remote file as a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
-    const opened = await openFiles(files, format, { ...inputs, hasReceipt });
+    const opened = await origin.openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
-    await closeSources(otherSources);
+    await input.closeSources(otherSources);
     return { sources: ownSources, skipped };
   }
   const groups: ConvertedGroup[] = [];
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
-  const converted: Source[] = [];
+  const converted: input.Source[] = [];
   let unreadableRecords = 0;
   for (const { format, files } of formats) {
     const { source, unreadable, groups: newGroups } = await convertFiles(files, format, run);
@@ -60,7 +68,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
   if (first) {
-    const close = async () => await closeSources([first, ...otherSources]);
+    const close = async () => await input.closeSources([first, ...otherSources]);
     converted[0] = { ...first, bytes: { ...first.bytes, close } };
   }
   return {
@@ -74,17 +82,244 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
       unreadableRecords,
-      receipt: run.receipt && { data: run.receipt.data, records: () => listRecordMappings(groups) },
+      receipt: run.receipt && { data: run.receipt.data, records: () => origin.listRecordMappings(groups) },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
   };
 };
 
-export type ConversionRun = ReturnType<typeof openRun>;
+type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
   const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
   const receipt = options.hasReceipt ? openReceipt() : undefined;
   return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+};
+
+interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
+  readonly location: ProblemLocation;
+  readonly keys?: readonly string[] | undefined;
+}
+
+/** @throws Failure `spool-failed`; the signal's reason; errors of reading */
+const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { host, receipt, problems } = run;
+  const title =
+    files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
+  const name = `${title} (as groups)`;
+  const formatRun = openFormatRun(files, run);
+  const converter = format.open(formatRun);
+  const lines = openGroupLines(await input.openSpool(host), run);
+  const { groups } = lines;
+  /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location"> & { path: string }>();
+  let knownKeys: readonly string[] = [];
+  const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
+
+  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
+    const { location, keys, ...facts } = broken;
+    const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
+    const group = lines.addBroken(groupKey, at, part?.span);
+    // Several records of a document can be on one line.
+    const path = format.records.text === "document" ? (location.path ?? []).join(".") : "";
+    if (key === undefined) ungrouped.set(group, { keys, location, path });
+    const readAt = `${name}:${group.position + 1}`;
+    problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
+  };
+
+  const breakUnreadable = (raw: input.RawRecord, at: RolloutPosition) => {
+    const { bytes, member } = raw;
+    const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
+    // If only NaN and Infinity are wrong, the groups are known.
+    const lenient = fault && Value.parsePython(bytes);
+    const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
+    const value = lenient ?? (completeStart && Value.parse(completeStart));
+    const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
+    const hasMoreDocuments = fault?.fault === "more" && !isLine;
+    let { wrong } = raw;
+    if (fault?.fault === "end") wrong = "it is cut off";
+    if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
+    const rollouts = value && origin.convertRecord(converter, origin.toRecord(value, raw, at));
+    const groupKeys = rollouts?.map(({ group }) => group) ?? [];
+    if (!value && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
+    const location = origin.locateByte(raw, fault?.at ?? 0);
+    for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
+      breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
+    if (lenient) receipt?.addRecord(format, origin.toRecord(lenient, raw, at));
+  };
+
+  const convertRaw = (raw: input.RawRecord, at: RolloutPosition) => {
+    const record = origin.parseRecord(format, raw, at);
+    if (!record) return breakUnreadable(raw, at);
+    const { value } = record;
+    const rollouts = origin.convertRecord(converter, record);
+    if (rollouts === undefined) return;
+    const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
+    for (const [position, rollout] of rollouts.entries()) {
+      const { error, exception } = rollout;
+      if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
+      if (error === undefined) lines.add(rollout, value, { ...at, position });
+      else {
+        const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
+        const location = origin.locateInRecord(raw, error.value);
+        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
+      }
+    }
+    const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
+    if (isConverted && knownKeys.length === 0) knownKeys = listKeys() ?? [];
+    receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+  };
+
+  /** Breaks groups that a record of an unknown group may belong to. */
+  const breakAmbiguous = () => {
+    // A record that shares no key with the first converted record belongs to no other group.
+    const possible = new Map(
+      [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
+    );
+    if (possible.size === 0) return;
+    const members = groups.flatMap((group) =>
+      group.rollouts.map(({ file, record, span }) => ({
+        fileSet: run.options.groupBy !== undefined && format.takesGroupKey ? 0 : file.fileSet,
+        group: group.position,
+        isUnknown: possible.has(group),
+        file,
+        record,
+        start: span?.start ?? 0,
+        unknown: possible.get(group),
+      })),
+    );
+    members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
+    for (const [position, by] of findAmbiguousGroups(members, true)) {
+      const [group, member] = [groups[position], members[by]];
+      if (group === undefined || member === undefined || group.isBroken) continue;
+      group.isBroken = true;
+      const { label, line } = member.file.records.locate(member.record);
+      const location = { file: name, line: position + 1, path: [] };
+      const { keys, path = "", location: { line: faultLine, column } = {} } = member.unknown ?? {};
+      const at = column === undefined ? line : `${faultLine}:${column}`;
+      const place = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
+      problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
+    }
+  };
+
+  try {
+    if (converter.preview) {
+      await visitRecords(files, host, (raw, at) => {
+        const record = origin.parseRecord(format, raw, at);
+        if (record) converter.preview?.(record);
+      });
+    }
+    const folderFileSets = new Map<string, number>();
+    await visitRecords(files, host, (raw, at) => {
+      // Files of one record in the same folder share groups, like the lines of a file.
+      if (raw.isDocument) {
+        const folder = dirname(at.file.name);
+        at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
+        folderFileSets.set(folder, at.file.fileSet);
+      }
+      convertRaw(raw, at);
+      return lines.flushFull();
+    });
+    for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
+      const file = files.find((converted) => converted.name === fileName);
+      if (file === undefined) continue;
+      const location = { file: file.records.locate(position).label, path: [] };
+      breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
+    }
+    breakAmbiguous();
+    const bytes = await lines.end(host);
+    const source: input.Source = { name, bytes, origin: origin.createLineOrigin({ files, groups, format, converter }) };
+    return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
+  } catch (thrown) {
+    await lines.discard();
+    throw thrown;
+  }
+};
+
+const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run => {
+  const { documents, receipt, notes, options, usedRewardIds } = run;
+  const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const firstRecords = new Map<string, string>();
+  return {
+    options,
+    usedRewardIds,
+    note,
+    files: files.map((file) => file.name),
+    readDocument: ({ file, member }, path) => {
+      if (member === undefined) return documents.documentAt(file, path);
+      const records = files.find(({ name }) => name === file)?.records;
+      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
+    },
+    isFirst: (id, { file, position }) => {
+      const own = `${position} ${file}`;
+      const first = firstRecords.get(id) ?? own;
+      firstRecords.set(id, first);
+      return first === own;
+    },
+    receipt,
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      receipt?.leaveOut(value, subject);
+      return [];
+    },
+  };
+};
+
+type Visit = (raw: input.RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
+
+/** Awaits only promises, because an await takes more time than a record. */
+const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit) => {
+  for (const file of files) {
+    let record = 0;
+    for await (const batch of file.records.batches()) {
+      for (const raw of batch) {
+        signal.throwIfAborted();
+        const visiting = visit(raw, { file, record: record++, position: -1 });
+        if (visiting !== undefined) await visiting;
+      }
+    }
+  }
+};
+
+/** A document next to a remote file must be an input, too. */
+const openDocuments = (sources: readonly input.Source[]) => {
+  const remotes = new Map(
+    sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
+  );
+  const foundNames = new Set<string>();
+  /** Cached, because all records of a file have the same document. */
+  let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
+  let joined = { file: "", path: "", name: "" };
+  const load = (name: string, read: () => Buffer | undefined) => {
+    if (latest?.name === name) return latest.value;
+    const bytes = read();
+    if (bytes) foundNames.add(name);
+    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
+    return latest.value;
+  };
+  return {
+    foundNames,
+    load,
+    documentAt: (file: string, path: string): Value | undefined => {
+      if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
+      const { name } = joined;
+      const remote = remotes.get(name);
+      if (remote) {
+        const { name: url, bytes } = remote;
+        return load(url, () => (bytes.size > input.maxDocumentBytes ? undefined : input.readHead(bytes, bytes.size)));
+      }
+      return file === "-" || input.isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
+    },
+  };
+};
+
+const readDocumentFile = (path: string) => {
+  try {
+    return readRegularFile(path);
+  } catch (thrown) {
+    const code = getErrorCode(thrown);
+    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
+    throw inputUnreadable(basename(path), code, { cause: thrown });
+  }
 };

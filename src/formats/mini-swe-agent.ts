@@ -80,7 +80,7 @@ const sampledTurn = (run: Run, message: Value) => {
   if (sampled?.get("message")?.isObject && finish) {
     for (const key of ["role", "content", "tool_calls"]) {
       const value = message.get(key);
-      if (value) run.leaveOut(value, "the choice of extra.response repeats it");
+      if (value) run.receipt?.leaveOut(value, "the choice of extra.response repeats it");
     }
     return [sampled];
   }

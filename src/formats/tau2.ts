@@ -121,7 +121,7 @@ const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
   if (!raw && isOpening && calls === undefined) return turn;
   const providerChoice = [raw, raw?.get("choices", 0)].find(isChoice);
   if (providerChoice) {
-    run.leaveOut(message, "the choice in raw_data repeats it");
+    run.receipt?.leaveOut(message, "the choice in raw_data repeats it");
     return providerChoice;
   }
   const finish = raw?.get("choices", 0, "finish_reason");

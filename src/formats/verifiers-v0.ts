@@ -32,9 +32,9 @@ const rolloutOf = (run: Run, record: SourceRecord) => {
     metrics,
     metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
   });
-  for (const [key] of run.options.hasReceipt ? metrics : []) {
+  for (const [key] of run.receipt ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.reportRepeated(repeated, `trajectory.metrics.${key}`);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return trajectory;
 };

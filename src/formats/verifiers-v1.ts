@@ -91,7 +91,7 @@ const isFailed = (holder: Value) => {
 /** Returns the last error, because earlier errors belong to earlier attempts. */
 const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
-  for (const error of errors.slice(0, -1)) run.leaveOut(error, "errors of repeated attempts are left out");
+  for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
