@@ -32,15 +32,11 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The last group, cached because its rows repeat its JSON. */
-  let last: { readonly json: string; readonly jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
-    const json = row.textAt("group_json") ?? "";
-    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
+    const jsonDigest = hash("sha256", row.textAt("group_json") ?? "");
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const { jsonDigest } = last;
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
@@ -74,21 +70,17 @@ const openRows = (run: Run): Converter => {
       const { value: row, file } = record;
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
-        // Reports only the first row of a file.
         if (!run.isFirst(file, record)) return [];
         const isVersion1 = !version || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
       const groupIndex = row.require("group_index");
-      const { raw, number } = groupIndex;
+      const { raw, number = Number.NaN } = groupIndex;
       record.group = raw;
-      if (number === undefined || !Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
+      if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt counts the values of each row, so each row has its own object.
-      if (run.receipt) delete last.object;
-      last.object ??= requireObject(row.require("group_json"));
-      const groupJson = last.object;
+      const groupJson = requireObject(row.require("group_json"));
       const trajectories = groupJson.get("trajectories");
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
@@ -130,13 +122,12 @@ const requireObject = (value: Value) => {
   return object;
 };
 
-/** Newer writers can record exchanges with the model instead of messages. */
+/** Newer writers can record exchanges instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
-  if (!exchanges) return;
-  const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
-  if (!lists.some((list) => list.items().length > 0)) return;
-  throw exchanges.error("exchanges are not supported (leave out the trajectory)");
+  const lists = [exchanges, ...trajectory.members("exchanges").map(([, list]) => list)];
+  if (exchanges && lists.some((list) => list?.items()[0]))
+    throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */
@@ -150,7 +141,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Targets of columns that identify rows, and of `messages`, which repeats all turns as plain messages. */
+/** Targets of columns that identify rows or, like `messages`, repeat values. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",

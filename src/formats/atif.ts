@@ -144,7 +144,7 @@ const stepsOf = (document: Value) => {
 
 const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
-/** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
+/** The agent's steps are choices only if `isSameModel`. */
 const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles.get(source.text ?? "");
@@ -174,8 +174,7 @@ const toCall = (call: Value) => {
 const logprobsIn = (run: Run, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
   if (logprobs && !ids) run.receipt?.leaveOut(logprobs, "completion_token_ids are missing");
-  if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
-  return toLogprobs(logprobs, ids.items(), [ids]);
+  return ids && logprobs?.items()[0] && toLogprobs(logprobs, ids.items(), [ids]);
 };
 
 const resultsOf = (step: Value) => {
@@ -209,15 +208,15 @@ const replacesContext = (step: Value) => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** UTF-16 units of the longest notice about the context. A longer message of the system is a prompt. */
+/** In UTF-16 units. A longer message of the system is a prompt. */
 const maxNoticeLength = 2000;
 
 type LocatedDocument = Pick<SourceRecord, "value" | "file">;
 
 interface Reference {
-  readonly path?: string | undefined;
+  path?: string | undefined;
   /** `trajectory_id <id>`, then `session_id <id>`. */
-  readonly ids: readonly string[];
+  ids: readonly string[];
 }
 
 const idsOf = (value: Value) =>
@@ -226,7 +225,6 @@ const idsOf = (value: Value) =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the next part. */
 const continuationOf = (document: Value) => document.textAt("continued_trajectory_ref");
 
 const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
@@ -252,9 +250,9 @@ const listReferences = (document: Value): readonly Reference[] => [
 
 type Links = ReturnType<typeof openLinks>;
 
-/** Finds documents that other documents refer to, among the inputs and next to them. */
+/** Finds documents that other documents refer to. */
 const openLinks = (run: Run) => {
-  const documents = new Map<string, { readonly ids: readonly string[]; readonly references: readonly Reference[] }>();
+  const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
   /** For each file, the first document that refers to the file. */
   let owners: Map<string, string> | undefined;
@@ -273,14 +271,14 @@ const openLinks = (run: Run) => {
     return files;
   };
   const findOwners = () => {
-    const ownersByFile = new Map<string, string>();
+    const found = new Map<string, string>();
     for (const [from, { references }] of documents) {
       for (const reference of references) {
         const file = filesOf(reference, from).find((candidate) => documents.has(candidate));
-        if (file !== undefined && !ownersByFile.has(file)) ownersByFile.set(file, from);
+        if (file !== undefined && !found.has(file)) found.set(file, from);
       }
     }
-    return ownersByFile;
+    return found;
   };
 
   return {

@@ -11,25 +11,24 @@ import { type Json, literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
-/** The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
-  readonly rewardKey: string;
+  rewardKey: string;
   /** Default: `rewardKey`. */
-  readonly rewardText?: string;
+  rewardText?: string;
   /** Keys that are not metadata. */
-  readonly usedKeys: readonly string[];
-  readonly sampled: string;
+  usedKeys: readonly string[];
+  sampled: string;
   /** Rows of a dataset can have tools and metrics, and can be in Parquet. */
-  readonly isDataset: boolean;
+  isDataset: boolean;
   /** This key is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
-  /** Returns the values that rows with the same prompt have in common. */
+  /** Returns the values that are equal in rows with the same prompt. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: Run, row: Value): readonly Json[];
   /** Default: the number or boolean at `rewardKey`. */
   readReward?(run: Run, row: Value): Json | undefined;
-  /** Returns undefined if the row is a rollout, not a group. */
+  /** Returns undefined for a row that is not a group. */
   readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
@@ -57,7 +56,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
   const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
-  if (error && (error.isObject || (error.text ?? "") !== ""))
+  if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
@@ -77,11 +76,12 @@ const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, 
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
-  const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
-  const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
-  const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
-  if (chosen) return `${crossFileMark}${chosen.raw}`;
-  if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
+  if (groupBy !== undefined) {
+    const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
+    const chosen = paths.map((path) => row.get(...path)).find((value) => value !== undefined);
+    if (chosen) return `${crossFileMark}${chosen.raw}`;
+    note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
+  }
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
     if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;
@@ -189,23 +189,28 @@ const convertCompletions = (run: Run, row: Value) => {
   const count = completions.length;
   const rewards = chat.unwrap(row.get("rewards"));
   const id = row.get("id");
-  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
-  const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
+  const isForEach = (key: string, list: Value) => list.items().length === count && !trlRows.usedKeys.includes(key);
+  const lists = row.members().filter(([key, value]) => isForEach(key, value));
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(lists.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
-    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
+    const own = lists.flatMap(([key, list]) =>
+      list
+        .items()
+        .slice(at, at + 1)
+        .map((item) => [key, item] as const),
+    );
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
-    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, own) });
   });
 };
 
@@ -256,7 +261,7 @@ const shareGptTurns = (run: Run, row: Value) => {
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
-      run.note("matched tool results without tool_call_id to the calls by order");
+      run.note(chat.orderNote);
       const tool_calls = [chat.toToolCall(value, `call_${at}`)];
       return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
     }
@@ -265,10 +270,10 @@ const shareGptTurns = (run: Run, row: Value) => {
   });
 };
 
-interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPrompt" | "readTurns" | "sampled"> {
-  readonly prompt: string;
-  readonly answer: string;
-  readonly finish?: (row: Value) => Value | undefined;
+interface DecodedRows extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward"> {
+  prompt: string;
+  answer: string;
+  finish?: (row: Value) => Value | undefined;
 }
 
 const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows) =>

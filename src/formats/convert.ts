@@ -19,10 +19,10 @@ import { ownFormat, recognizeInputs } from "./recognize.ts";
 import { Value } from "./value.ts";
 
 export interface ConvertibleInputs extends input.OpenedInputs {
-  readonly host: Host;
-  readonly maxUnpackedBytes: number;
+  host: Host;
+  maxUnpackedBytes: number;
   /** True if nothing calls `LineOrigin.digestOf`. */
-  readonly skipsDigests?: boolean;
+  skipsDigests?: boolean;
 }
 
 export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
@@ -31,7 +31,7 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** The converted sources come first. */
+/** The converted sources come first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
@@ -98,11 +98,10 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
 };
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
-  readonly location: ProblemLocation;
-  readonly keys?: readonly string[] | undefined;
+  location: ProblemLocation;
+  keys?: readonly string[] | undefined;
 }
 
-/** @throws Failure `spool-failed`; the signal's reason; errors of reading */
 const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host, receipt, problems } = run;
   const title =
@@ -113,17 +112,15 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
   const lines = openGroupLines(await input.openSpool(host), run);
   const { groups } = lines;
   /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
-  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location"> & { path: string }>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
   const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
-    const group = lines.addBroken(groupKey, at, part?.span);
-    // Several records of a document can be on one line.
-    const path = format.records.text === "document" ? (location.path ?? []).join(".") : "";
-    if (key === undefined) ungrouped.set(group, { keys, location, path });
+    const group = lines.addBroken(groupKey, at, part);
+    if (key === undefined) ungrouped.set(group, { keys, location });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
@@ -141,10 +138,9 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
     if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
     const rollouts = value && origin.convertRecord(converter, origin.toRecord(value, raw, at));
-    const groupKeys = rollouts?.map(({ group }) => group) ?? [];
-    if (!value && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
+    const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
     const location = origin.locateByte(raw, fault?.at ?? 0);
-    for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
+    for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
     if (lenient) receipt?.addRecord(format, origin.toRecord(lenient, raw, at));
   };
@@ -196,8 +192,10 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
       group.isBroken = true;
       const { label, line } = member.file.records.locate(member.record);
       const location = { file: name, line: position + 1, path: [] };
-      const { keys, path = "", location: { line: faultLine, column } = {} } = member.unknown ?? {};
-      const at = column === undefined ? line : `${faultLine}:${column}`;
+      const { keys, location: fault = {} } = member.unknown ?? {};
+      const at = fault.column === undefined ? line : `${fault.line}:${fault.column}`;
+      // Several records of a document can be on one line.
+      const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
       const place = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
       problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
     }
@@ -266,10 +264,12 @@ const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run
   };
 };
 
-type Visit = (raw: input.RawRecord, at: RolloutPosition) => Promise<void> | undefined | void;
-
 /** Awaits only promises, because an await takes more time than a record. */
-const visitRecords = async (files: readonly ConvertedFile[], { signal }: Host, visit: Visit) => {
+const visitRecords = async (
+  files: readonly ConvertedFile[],
+  { signal }: Host,
+  visit: (raw: input.RawRecord, at: RolloutPosition) => Promise<void> | undefined | void,
+) => {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
@@ -289,8 +289,7 @@ const openDocuments = (sources: readonly input.Source[]) => {
   );
   const foundNames = new Set<string>();
   /** Cached, because all records of a file have the same document. */
-  let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
-  let joined = { file: "", path: "", name: "" };
+  let latest: { name: string; value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;
     const bytes = read();
@@ -302,8 +301,7 @@ const openDocuments = (sources: readonly input.Source[]) => {
     foundNames,
     load,
     documentAt: (file: string, path: string): Value | undefined => {
-      if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
-      const { name } = joined;
+      const name = join(dirname(file), path);
       const remote = remotes.get(name);
       if (remote) {
         const { name: url, bytes } = remote;

@@ -83,7 +83,7 @@ export type Format = Readonly<{
   name: string;
   title: string;
   /** The sources of these values, in words. */
-  keys: { readonly group: string; readonly reward: string; readonly sampled: string };
+  keys: { group: string; reward: string; sampled: string };
   records: RecordKinds;
   /** The columns to read without a receipt. Default: all. */
   columns?: readonly string[] | undefined;

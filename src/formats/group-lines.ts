@@ -2,7 +2,6 @@
 import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
-import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
 import { type Json, JsonWriter } from "./output-json.ts";
 import type { Value } from "./value.ts";
@@ -27,9 +26,9 @@ export interface WrittenRollout extends RolloutPosition {
   readonly start: number;
   /** Bytes; 0 without a trajectory. */
   readonly length: number;
-  /** The rollout's part of the record; undefined for the whole record. */
-  readonly span: Span | undefined;
-  /** Digests of the values that identify the rollout, then `Rollout.identity`. */
+  /** Undefined for the whole record. */
+  readonly span: Value["span"] | undefined;
+  /** Digests of `Rollout.identityValues`, then `Rollout.identity`. */
   readonly digest: string;
   readonly index: number | undefined;
 }
@@ -108,11 +107,11 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       // A spread would need twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
-    addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
+    addBroken(key: string, at: RolloutPosition, part: Value | undefined): ConvertedGroup {
       const group = groupOf(key, at.file);
       isInOrder = false;
       group.isBroken = true;
-      group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
+      group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", index: undefined });
       return group;
     },
     /** Returns undefined if the buffer is not full, because an await takes time. */

@@ -20,8 +20,10 @@ export const deriveFinish = (run: Run, callsTools: boolean): Json => {
 export const textChoice = (run: Run, content: Value, finish?: Json) =>
   choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
+export const orderNote = "matched tool results without tool_call_id to the calls by order";
+
 type TurnOptions = Readonly<{
-  /** The name of the value in errors. */
+  /** Used in errors. */
   name: string;
   /** True if turns of the assistant are choices. */
   isSampled?: boolean;
@@ -34,7 +36,7 @@ export const haveTexts = (list: Value | undefined, key: string) => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Accepts text, a list of messages, or such a list as JSON in a string. @throws ConversionError */
+/** Accepts text, a list of messages, or such a list as JSON in a string. */
 export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly Json[] => {
   const { name, isSampled = false, lastFinish } = options;
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
@@ -54,7 +56,7 @@ export const toTurns = (run: Run, given: Value, options: TurnOptions): readonly 
       if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
       answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
-      run.note("matched tool results without tool_call_id to the calls by order");
+      run.note(orderNote);
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
@@ -80,7 +82,7 @@ export const toChatMessage = (message: Value, isSampled: boolean): Json => {
   return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the recorded list if each call is complete; undefined without calls. */
+/** Returns the recorded list if its calls are complete; undefined without calls. */
 export const toToolCalls = (message: Value): Json | undefined => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
@@ -97,7 +99,7 @@ export const toToolCall = (call: Value, newId?: Json): Json => {
   const isNested = fn?.isObject;
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
   const args = (isNested ? fn : unwrapped).get("arguments");
-  const isComplete = unwrapped === call && isNested && unwrapped.has("type") && args?.isText;
+  const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
   if (isComplete || name === undefined) return call;
   return {
     id: newId ?? unwrapped.get("id"),
@@ -119,20 +121,19 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toTools = (tools: Value | undefined): Json | undefined =>
-  nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool) ?? []));
+export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
 
-const toTool = (tool: Value) => {
+const toTool = (tool: Value): Json | readonly [] => {
   const type = tool.get("type");
-  if (type && type.text !== "function") return undefined;
+  if (type && type.text !== "function") return [];
   const fn = tool.get("function");
   if (fn) return type ? tool : { type: "function", function: fn };
-  if (!tool.has("name")) return undefined;
+  if (!tool.has("name")) return [];
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
   return { type: type ?? "function", function: new Map(members) };
 };
 
-/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. @throws ConversionError */
+/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): Json => {
   const values = logprobs.items();
   if (values.length !== ids.length)

@@ -32,7 +32,7 @@ export const openFiles = async (
   return files;
 };
 
-/** Parses a record; undefined for invalid JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
+/** Returns undefined for invalid JSON. Texts of `jsonColumns` are not copied into the JSON of a row. */
 export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition): SourceRecord | undefined => {
   const { hasNonFinite, jsonColumns } = format;
   if (raw.wrong !== undefined) return undefined;
@@ -77,13 +77,13 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   return {
     files: files.map(({ name }) => name),
     canRegroup: format.takesGroupKey === true && files.length > 1,
-    isBroken: (line) => groups[line - 1]?.isBroken ?? false,
+    isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
       const rollouts = rolloutsOf(line);
       const trajectories = rollouts.filter(({ length }) => length > 0);
-      const selected = new Set(kept?.map((at) => trajectories[at]));
-      const chosen = kept ? rollouts.filter((item) => item.length === 0 || selected.has(item)) : rollouts;
-      // Sorts the digests, because the order of the records does not change the group.
+      const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
+      const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
+      // The order of the records does not change the group.
       const digests = chosen.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
@@ -111,15 +111,15 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
       );
       const records: input.OriginRecord[] = [];
       const documents = new Set<string>();
+      const add = (file: string, line: number, bytes: Buffer) =>
+        records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
       for (const written of new Map(parts).values()) {
         const { raw, rollout } = await convertAgain(written);
         if (!raw || raw.wrong !== undefined) continue;
         const { label, line } = written.file.records.locate(written.record);
-        const own = raw.bytes.subarray(written.span?.start, written.span?.end);
-        records.push({ file: label, line, bytes: replaceLineEnds(Buffer.from(own)) });
+        add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
         for (const { document = "", bytes } of rollout?.documents ?? []) {
-          if (!documents.has(document))
-            records.push({ file: document, line: 1, bytes: replaceLineEnds(Buffer.from(bytes)) });
+          if (!documents.has(document)) add(document, 1, bytes);
           documents.add(document);
         }
       }

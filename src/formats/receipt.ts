@@ -5,9 +5,9 @@ import { Value } from "./value.ts";
 
 interface Outcome {
   /** A carried value is written with its bytes. A changed value has another form, or repeats a written value. */
-  readonly list: "left_out" | "changed" | "carried";
+  list: "left_out" | "changed" | "carried";
   /** The reason, or the path of the converted value (`trajectory.metrics.tokens`). */
-  readonly text: string;
+  text: string;
 }
 
 const unconverted = "the record could not be converted";

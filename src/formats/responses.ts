@@ -1,4 +1,4 @@
-/** Converts items of the Responses API to chat messages, and sampled items to choices. */
+/** Converts items of the Responses API to messages and choices. The functions throw ConversionError. */
 import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
@@ -8,13 +8,12 @@ type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
-/** @throws ConversionError */
 export const convertInput = (run: Run, input: Value): readonly Json[] => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Returns choices, and results of calls. @throws ConversionError */
+/** Returns choices, and results of calls. */
 export const convertOutput = (run: Run, response: Value): readonly Json[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
@@ -63,12 +62,11 @@ const splitTurns = (run: Run, items: Value) => {
 const mergeTurn = (turn: Turn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
-  const texts = content?.isList ? textsIn(content.items()) : content ? [content] : [];
-  const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
+  const parts = content?.items() ?? [];
   return {
     role: message?.get("role") ?? "assistant",
-    content: joinTexts(texts) ?? null,
-    refusal: joinTexts(refusals),
+    content: (content?.isList ? joinTexts(textsIn(parts)) : content) ?? null,
+    refusal: joinTexts(parts.flatMap((part) => part.get("refusal") ?? [])),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
     tool_calls: nonEmpty(callsIn(turn).map(callOf)),
   };
@@ -102,7 +100,7 @@ const logprobsIn = (turn: Turn) => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
-/** Converts the result of a tool, or a message of another role. @throws ConversionError */
+/** Converts the result of a tool, or a message of another role. */
 export const convertItem = (item: Value): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
@@ -111,8 +109,8 @@ export const convertItem = (item: Value): Json => {
 
 const contentOf = (content: Value) => {
   if (!content.isList) return toText(content);
-  const parts = content.items();
-  return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
+  const [only, ...more] = content.items();
+  return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(partOf);
 };
 
 /** Returns a part unchanged if chat messages have no type for the part. */
@@ -123,6 +121,6 @@ const partOf = (part: Value) => {
   if (type?.text === "input_image" && image?.isText)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
-  const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return { type: literal("file", type), file: new Map(file) };
+  const [file_id, filename, file_data] = ["file_id", "filename", "file_data"].map((key) => part.get(key));
+  return { type: literal("file", type), file: { file_id, filename, file_data } };
 };

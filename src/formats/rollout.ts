@@ -20,36 +20,30 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
   }
 };
 
-interface RolloutReward {
-  readonly reward: Json;
-  /** The reward's part of the dedup key. */
-  readonly identity?: string;
-}
-
 type TrajectoryParts = Readonly<{
-  reward: RolloutReward;
+  reward: ReturnType<typeof findReward>;
   turns: readonly Json[];
   tools?: Json | undefined;
   histories?: readonly Json[];
   policy?: Value | undefined;
-  metrics?: Iterable<Member>;
-  metadata?: Iterable<Member>;
+  metrics: Iterable<Member>;
+  metadata: Iterable<Member>;
   startTime?: Json | undefined;
   identity?: string;
 }>;
 
-export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
-  const { reward, histories = [], policy, metrics = [], metadata = [], identity = "" } = parts;
+export const buildTrajectory = (parts: TrajectoryParts) => {
+  const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
   const trajectory = {
-    messages_and_choices: parts.turns,
-    tools: parts.tools,
+    messages_and_choices: turns,
+    tools,
     additional_histories: nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: nonEmptyMap(metrics),
-    metadata: nonEmptyMap(metadata),
-    start_time: parts.startTime,
+    metrics: nonEmptyMap(parts.metrics),
+    metadata: nonEmptyMap(parts.metadata),
+    start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
@@ -63,7 +57,7 @@ export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.
 
 type RewardQuery = Readonly<{
   record: Value;
-  /** Ids for `--rewards`. */
+  /** For `--rewards`. */
   ids: readonly (Value | string | undefined)[];
   readOwn?: () => Json | undefined;
 }>;
@@ -80,8 +74,8 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
   return undefined;
 };
 
-/** `--reward-from` and `--rewards` override `readOwn`. @throws ConversionError */
-export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): RolloutReward => {
+/** `--reward-from` and `--rewards` override `readOwn`. `identity` is a part of the dedup key. */
+export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { reward: Json; identity?: string } => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom) {
     const value = readPath(record, rewardFrom);
@@ -106,12 +100,13 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
-  return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
+  return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
 export const toReward = (run: Run, value: Value): Json | undefined => {
-  if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
+  if (value.isNumber) return value;
+  if (!value.canBeMetric) return undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
 };
@@ -126,20 +121,18 @@ const parseReward = (run: Run, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-/** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
+/** Returns a number or boolean, or undefined. @throws ConversionError for another value */
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const fix = option ? ` (pass ${option})` : "";
-  throw value.error(`${key} is ${kind}, not a number${fix}`);
+  throw value.error(`${key} is ${kind}, not a number${option ? ` (pass ${option})` : ""}`);
 };
 
 /** @param path default: the path of a number with a usual name for rewards */
 export const missingReward = (record: Value, path?: string) => {
-  const suggested = path === undefined ? suggestReward(record.members()) : undefined;
-  const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
+  const option = (path ? undefined : suggestReward(record.members())) ?? `--reward-from ${path ?? "<path>"}`;
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 
@@ -181,8 +174,7 @@ const describeNumbers = (record: Value, path: Path) => {
   const kind = seeksLists ? "lists of numbers" : "numbers";
   const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), matches).map(([name]) => name);
-  const near = findNearest(path.join("."), paths);
-  const named = [...new Set([near ?? [], paths].flat())].map(shortName);
-  if (named.length === 0) return `the record has no ${kind}`;
-  return `paths of ${kind} in the record: ${formatList(named, maxNamedPaths)}`;
+  if (paths.length === 0) return `the record has no ${kind}`;
+  const named = new Set([findNearest(path.join("."), paths) ?? [], paths].flat());
+  return `paths of ${kind} in the record: ${formatList([...named].map(shortName), maxNamedPaths)}`;
 };
