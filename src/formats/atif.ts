@@ -1,9 +1,18 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { type Json, literal, nonEmpty } from "./output-json.ts";
-import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
+import {
+  buildCall,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  stemOf,
+  toArguments,
+  toLogprobs,
+  toTools,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const atif: Format = {
@@ -22,7 +31,7 @@ export const atif: Format = {
   },
 };
 
-const rolloutOf = (run: Run, record: SourceRecord, links: Links): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -230,7 +239,7 @@ const continuationOf = (document: Value) => document.textAt("continued_trajector
 const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** Omits references to embedded documents. */
-const listSubagents = (document: Value): readonly Reference[] => {
+const listSubagents = (document: Value) => {
   const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
   const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
   return results
@@ -282,14 +291,14 @@ const openLinks = (run: Run) => {
   };
 
   return {
-    addDocument({ value, file: name }: LocatedDocument): void {
+    addDocument({ value, file: name }: LocatedDocument) {
       const file = join(name);
       const ids = idsOf(value);
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },
     /** True if another document refers to a file. @throws ConversionError if the references are circular */
-    isPart({ file, value }: LocatedDocument): boolean {
+    isPart({ file, value }: LocatedDocument) {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {

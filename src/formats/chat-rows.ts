@@ -6,9 +6,24 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import * as chat from "./messages.ts";
 import { type Json, literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  haveTexts,
+  missingReward,
+  orderNote,
+  readPath,
+  requireReward,
+  textChoice,
+  toToolCall,
+  toTools,
+  toTurns,
+  unwrap,
+} from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
@@ -69,7 +84,7 @@ const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, 
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = chat.unwrap(readPath(row, parent))?.metricMembers() ?? [];
+  const members = unwrap(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0)
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
@@ -100,7 +115,7 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
+  const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
@@ -121,7 +136,7 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
-    const messages = chat.unwrap(value);
+    const messages = unwrap(value);
     if (messages?.isList) return messages;
     if (pythonMessages.test(value?.text ?? ""))
       throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
@@ -136,17 +151,17 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) => chat.haveTexts(chat.unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
+    recognizes: (row) => haveTexts(unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
-    readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
+    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
 };
 
 export const openaiChat = messageRows(["messages"]);
 
 const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, Value]) => [
-  ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
-  ...chat.toTurns(run, value, { name, isSampled: true }),
+  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
+  ...toTurns(run, value, { name, isSampled: true }),
 ];
 
 /** The key varies between tools. Returns undefined for a row that is a group. */
@@ -163,7 +178,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (chat.unwrap(row.get("completions"))?.isList ||
+    (unwrap(row.get("completions"))?.isList ||
       (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
@@ -187,7 +202,7 @@ const convertCompletions = (run: Run, row: Value) => {
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const rewards = chat.unwrap(row.get("rewards"));
+  const rewards = unwrap(row.get("rewards"));
   const id = row.get("id");
   const isForEach = (key: string, list: Value) => list.items().length === count && !trlRows.usedKeys.includes(key);
   const lists = row.members().filter(([key, value]) => isForEach(key, value));
@@ -236,7 +251,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
+  recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
@@ -261,12 +276,12 @@ const shareGptTurns = (run: Run, row: Value) => {
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
-      run.note(chat.orderNote);
-      const tool_calls = [chat.toToolCall(value, `call_${at}`)];
-      return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
+      run.note(orderNote);
+      const tool_calls = [toToolCall(value, `call_${at}`)];
+      return choice({ role: literal("assistant", from), content: null, tool_calls }, deriveFinish(run, true));
     }
     const message = { role: literal(role, from), tool_call_id: id, content: value };
-    return role === "assistant" ? chat.choice(message, chat.deriveFinish(run, false)) : message;
+    return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
   });
 };
 
@@ -287,7 +302,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
-      chat.textChoice(run, requireText(row, answer), finish?.(row)),
+      textChoice(run, requireText(row, answer), finish?.(row)),
     ],
   });
 
@@ -366,6 +381,6 @@ export const nemoRl = chatRows({
     const nonText = turns.find(({ isText }) => !isText);
     if (nonText) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
+    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
   },
 });

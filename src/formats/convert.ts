@@ -12,8 +12,7 @@ import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
 import type { Format, FormatOptions, Rollout, Run } from "./format.ts";
-import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
-import * as origin from "./origin.ts";
+import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 import { Value } from "./value.ts";
@@ -44,14 +43,14 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
-    const opened = await origin.openFiles(files, format, { ...inputs, hasReceipt });
+    const opened = await lines.openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
     await input.closeSources(otherSources);
     return { sources: ownSources, skipped };
   }
-  const groups: ConvertedGroup[] = [];
+  const groups: lines.ConvertedGroup[] = [];
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const converted: input.Source[] = [];
   let unreadableRecords = 0;
@@ -82,7 +81,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
       unreadableRecords,
-      receipt: run.receipt && { data: run.receipt.data, records: () => origin.listRecordMappings(groups) },
+      receipt: run.receipt && { data: run.receipt.data, records: () => lines.listRecordMappings(groups) },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
   };
@@ -102,30 +101,30 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
   keys?: readonly string[] | undefined;
 }
 
-const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: ConversionRun) => {
+const convertFiles = async (files: readonly lines.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host, receipt, problems } = run;
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const name = `${title} (as groups)`;
   const formatRun = openFormatRun(files, run);
   const converter = format.open(formatRun);
-  const lines = openGroupLines(await input.openSpool(host), run);
-  const { groups } = lines;
+  const output = lines.openGroupLines(await input.openSpool(host), run);
+  const { groups } = output;
   /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
-  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
+  const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
-  const breakGroup = ({ group: key, part }: Rollout, at: RolloutPosition, broken: BrokenRecord) => {
+  const breakGroup = ({ group: key, part }: Rollout, at: lines.RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
-    const group = lines.addBroken(groupKey, at, part);
+    const group = output.addBroken(groupKey, at, part);
     if (key === undefined) ungrouped.set(group, { keys, location });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  const breakUnreadable = (raw: input.RawRecord, at: RolloutPosition) => {
+  const breakUnreadable = (raw: input.RawRecord, at: lines.RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
     // If only NaN and Infinity are wrong, the groups are known.
@@ -137,28 +136,28 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
     let { wrong } = raw;
     if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
-    const rollouts = value && origin.convertRecord(converter, origin.toRecord(value, raw, at));
+    const rollouts = value && lines.convertRecord(converter, lines.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
-    const location = origin.locateByte(raw, fault?.at ?? 0);
+    const location = lines.locateByte(raw, fault?.at ?? 0);
     for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
-    if (lenient) receipt?.addRecord(format, origin.toRecord(lenient, raw, at));
+    if (lenient) receipt?.addRecord(format, lines.toRecord(lenient, raw, at));
   };
 
-  const convertRaw = (raw: input.RawRecord, at: RolloutPosition) => {
-    const record = origin.parseRecord(format, raw, at);
+  const convertRaw = (raw: input.RawRecord, at: lines.RolloutPosition) => {
+    const record = lines.parseRecord(format, raw, at);
     if (!record) return breakUnreadable(raw, at);
     const { value } = record;
-    const rollouts = origin.convertRecord(converter, record);
+    const rollouts = lines.convertRecord(converter, record);
     if (rollouts === undefined) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
-      if (error === undefined) lines.add(rollout, value, { ...at, position });
+      if (error === undefined) output.add(rollout, value, { ...at, position });
       else {
         const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
-        const location = origin.locateInRecord(raw, error.value);
+        const location = lines.locateInRecord(raw, error.value);
         breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }
     }
@@ -204,7 +203,7 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
   try {
     if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
-        const record = origin.parseRecord(format, raw, at);
+        const record = lines.parseRecord(format, raw, at);
         if (record) converter.preview?.(record);
       });
     }
@@ -217,7 +216,7 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
         folderFileSets.set(folder, at.file.fileSet);
       }
       convertRaw(raw, at);
-      return lines.flushFull();
+      return output.flushFull();
     });
     for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
@@ -226,16 +225,16 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, run
       breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
     }
     breakAmbiguous();
-    const bytes = await lines.end(host);
-    const source: input.Source = { name, bytes, origin: origin.createLineOrigin({ files, groups, format, converter }) };
+    const bytes = await output.end(host);
+    const source: input.Source = { name, bytes, origin: lines.createLineOrigin({ files, groups, format, converter }) };
     return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
   } catch (thrown) {
-    await lines.discard();
+    await output.discard();
     throw thrown;
   }
 };
 
-const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run => {
+const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun): Run => {
   const { documents, receipt, notes, options, usedRewardIds } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
@@ -266,9 +265,9 @@ const openFormatRun = (files: readonly ConvertedFile[], run: ConversionRun): Run
 
 /** Awaits only promises, because an await takes more time than a record. */
 const visitRecords = async (
-  files: readonly ConvertedFile[],
+  files: readonly lines.ConvertedFile[],
   { signal }: Host,
-  visit: (raw: input.RawRecord, at: RolloutPosition) => Promise<void> | undefined | void,
+  visit: (raw: input.RawRecord, at: lines.RolloutPosition) => Promise<void> | undefined | void,
 ) => {
   for (const file of files) {
     let record = 0;

@@ -21,7 +21,7 @@ export const convertOpened = async (options: FormatOptions, inputs: ConvertibleI
 };
 
 /** Reads `--rewards`, with lines like `{"id", "reward"}`. Keeps all digits. @throws Failure `invalid-option-value` */
-export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
+export const readRewards = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );

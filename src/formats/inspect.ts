@@ -1,16 +1,19 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import {
   buildException,
   buildTrajectory,
+  choice,
   convertPart,
+  deriveFinish,
   findReward,
+  hasCalls,
   missingReward,
   readPath,
   toReward,
+  toToolCall,
 } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
@@ -170,7 +173,7 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
     if (id === undefined) byContent.set(contentKey(message), sampledChoice);
     else if (!byId.has(id)) byId.set(id, sampledChoice);
   }
-  return (message: Value): Value | undefined => {
+  return (message: Value) => {
     const id = idOf(message);
     return id === undefined ? byContent.get(contentKey(message)) : byId.get(id);
   };

@@ -25,25 +25,25 @@ type Scalar = string | number | null;
 type OutputMap = Map<string, Json | undefined>;
 export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
 
-export const literal = (data: unknown, ...sources: JsonSources): Json => rawLiteral(JSON.stringify(data), sources);
+export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
 
-export const rawLiteral = (json: string, sources: JsonSources): Json => new JsonLiteral(json, sources);
+export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
 /** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
-export const toText = (value: Value): Json => (value.isText ? value : literal(unindentJson(value.raw), value));
+export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
 export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const nonEmptyMap = (members: Iterable<Member>): Json | undefined => {
+export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
 /** Also adds members; undefined removes a member. */
-export const replaceMembers = (value: Value, replacements: PlainObject): Json =>
+export const replaceMembers = (value: Value, replacements: PlainObject) =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
 export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
@@ -91,7 +91,7 @@ export class JsonWriter {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   length = 0;
 
-  write(bytes: Buffer, start = 0, end = bytes.length): void {
+  write(bytes: Buffer, start = 0, end = bytes.length) {
     const after = this.length + end - start;
     if (after > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * after);
     if (end - start > maxLoopBytes) bytes.copy(this.#bytes, this.length, start, end);
@@ -99,13 +99,13 @@ export class JsonWriter {
     this.length = after;
   }
 
-  writeOnOneLine(json: Json): Buffer {
+  writeOnOneLine(json: Json) {
     const start = this.length;
     this.#writeJson(json);
     return replaceLineEnds(this.#bytes.subarray(start, this.length));
   }
 
-  take(start = 0): Buffer {
+  take(start = 0) {
     const bytes = this.#bytes.subarray(start, this.length);
     this.length = start;
     if (start === 0 && this.#bytes.length > initialBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);

@@ -44,10 +44,9 @@ export const openReceipt = () => {
   return {
     leaveOut,
     /** Counts a value that identifies or repeats the value at the path `to`. */
-    addRepeated: (value: Value | undefined, to: string): void =>
-      value && setOutcome(value, { list: "changed", text: to }),
+    addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
     /** @param rollouts undefined if the record could not be converted */
-    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]): void {
+    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error) leaveOut(part, unconverted);

@@ -1,20 +1,20 @@
 /** Converts items of the Responses API to messages and choices. The functions throw ConversionError. */
 import type { Run } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
+import { literal, nonEmpty, toText } from "./output-json.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
-export const convertInput = (run: Run, input: Value): readonly Json[] => {
+export const convertInput = (run: Run, input: Value) => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
 /** Returns choices, and results of calls. */
-export const convertOutput = (run: Run, response: Value): readonly Json[] => {
+export const convertOutput = (run: Run, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -101,7 +101,7 @@ const logprobsIn = (turn: Turn) => {
 };
 
 /** Converts the result of a tool, or a message of another role. */
-export const convertItem = (item: Value): Json => {
+export const convertItem = (item: Value) => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };

@@ -1,8 +1,16 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
-import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  convertPart,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  toToolCalls,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const tau2: Format = {
@@ -30,7 +38,7 @@ const isSimulation = (value: Value) =>
 /** The results of a run. The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
-const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
@@ -41,7 +49,7 @@ const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
 };
 
 /** Returns errors for the listed simulations without a file, because their groups are incomplete. */
-const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[] => {
+const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -52,7 +60,7 @@ const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[
   return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
-const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
+const rolloutOf = (run: Run, simulation: Value, results: Results) =>
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");

@@ -81,7 +81,7 @@ export class Value {
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data(): unknown {
+  get data() {
     return this.text ?? JSON.parse(this.raw);
   }
 
@@ -244,7 +244,7 @@ export class Value {
     return node === undefined ? undefined : new Value(this.#in, node);
   }
 
-  #nested(read: () => JsonText | undefined): Value | undefined {
+  #nested(read: () => JsonText | undefined) {
     const { nested = new Map<number, Value | undefined>() } = this.#in;
     this.#in.nested = nested;
     if (!nested.has(this.#node)) {

@@ -1,8 +1,7 @@
 /** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward, toTools, toTurns, unwrap } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {

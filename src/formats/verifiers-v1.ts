@@ -1,8 +1,17 @@
 /** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, rawLiteral } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  toChatMessage,
+  toLogprobs,
+  toTools,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
@@ -52,7 +61,7 @@ const openEpisodes = (run: Run): Converter => {
   };
 };
 
-const trajectoryOf = (run: Run, trace: Value, episode: Value): Rollout => {
+const trajectoryOf = (run: Run, trace: Value, episode: Value) => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
   const [turns = [], ...others] = branchesOf(run, trace);
