@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
+/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
@@ -23,7 +23,7 @@ const supportedVersion = 2;
 interface GroupRows {
   readonly jsonDigest: string;
   readonly firstPosition: number;
-  /** Positions of rows by `trajectory_index`. */
+  /** By `trajectory_index`. */
   readonly positions: Map<number, number>;
   emptyRows: number;
 }
@@ -49,7 +49,7 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports each group's first missing row, and ends with the first missing group. Locates each at the next row. */
+  /** Reports each group's first missing row, and the first missing group, at the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);

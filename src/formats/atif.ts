@@ -41,7 +41,7 @@ const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
-/** Converts a document with its continuations and subagents. @throws ConversionError */
+/** Converts a document with its continuations and subagents. */
 export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(run)) => {
   const { value } = located;
   requireVersion(run, value);
@@ -75,7 +75,7 @@ const readStartTime = (document: Value) => {
 
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
-/** Reads the documents of one trajectory. @param model the model of the first document */
+/** @param model the model of the first document */
 const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();

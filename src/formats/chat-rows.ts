@@ -35,7 +35,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   sampled: string;
   /** Rows of a dataset can have tools and metrics, and can be in Parquet. */
   isDataset: boolean;
-  /** This key is not metadata. */
+  /** Returns another key that is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
   /** Returns the values that are equal in rows with the same prompt. */
@@ -79,7 +79,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** Adds no note if a receipt lists the dropped numbers. */
+/** A receipt lists the dropped numbers. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
@@ -104,7 +104,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   return undefined;
 };
 
-/** The step is part of the group key, because the policy changes with each step. */
+/** The policy changes with each step. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Does not depend on the spelling of values. */
@@ -123,10 +123,10 @@ const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
-  return messages.slice(0, first < 0 ? undefined : first);
+  return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** Keys that rows of other formats have in addition to messages. */
+/** Keys of other formats' rows with messages. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
@@ -164,7 +164,7 @@ const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, V
   ...toTurns(run, value, { name, isSampled: true }),
 ];
 
-/** The key varies between tools. Returns undefined for a row that is a group. */
+/** Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
@@ -196,7 +196,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
+/** A completion gets a value of each other list that is as long as `completions`, as metadata. */
 const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
@@ -218,12 +218,7 @@ const convertCompletions = (run: Run, row: Value) => {
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
-    const own = lists.flatMap(([key, list]) =>
-      list
-        .items()
-        .slice(at, at + 1)
-        .map((item) => [key, item] as const),
-    );
+    const own: Members = lists.map(([key, list]) => [key, list.items()[at] ?? list]);
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
     return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, own) });
   });
@@ -312,7 +307,7 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
-/** OpenRLHF's batch inference. `reward` is the output of its reward model. */
+/** OpenRLHF's batch inference, with rewards of its reward model. */
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",
@@ -346,8 +341,10 @@ export const skyrl = decodedRows({
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
-    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
-    return literal(sum, score);
+    return literal(
+      parts.map(({ number = 0 }) => number).reduce((sum, part) => sum + part, 0),
+      score,
+    );
   },
   finish: (row) => {
     const reason = row.get("stop_reason");

@@ -39,7 +39,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // Sources without a format stay open, too, because `documents` may read a remote file as a document of another file.
+  // Sources without a format stay open, because a remote source can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -76,7 +76,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // A copy, because notes of records that are converted again to locate a problem must not count.
+      // A copy, because the notes of records that are converted again must not count.
       notes: new Map(run.notes),
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
@@ -110,7 +110,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
   const converter = format.open(formatRun);
   const output = lines.openGroupLines(await input.openSpool(host), run);
   const { groups } = output;
-  /** Groups of records whose group is unknown. `keys` is undefined if the record is not JSON. */
+  /** Records of unknown group. `keys` is undefined if the record is not JSON. */
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
@@ -166,7 +166,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
-  /** Breaks groups that a record of an unknown group may belong to. */
+  /** Breaks groups that a record of unknown group may belong to. */
   const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
@@ -235,12 +235,11 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
 };
 
 const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun): Run => {
-  const { documents, receipt, notes, options, usedRewardIds } = run;
+  const { documents, receipt, notes } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
   return {
-    options,
-    usedRewardIds,
+    ...run,
     note,
     files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {
@@ -254,7 +253,6 @@ const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun
       firstRecords.set(id, first);
       return first === own;
     },
-    receipt,
     skip: (value, subject) => {
       note(`left out ${subject}`);
       receipt?.leaveOut(value, subject);
@@ -281,7 +279,7 @@ const visitRecords = async (
   }
 };
 
-/** A document next to a remote file must be an input, too. */
+/** A document next to a remote file must be an input. */
 const openDocuments = (sources: readonly input.Source[]) => {
   const remotes = new Map(
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),

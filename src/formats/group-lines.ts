@@ -14,7 +14,7 @@ export interface ConvertedFile {
   readonly name: string;
   readonly records: input.Records;
   readonly position: number;
-  /** Files with the same number share their groups. */
+  /** Files of one set share their groups. */
   fileSet: number;
 }
 
@@ -48,7 +48,7 @@ export interface ConvertedGroup {
   members: string;
 }
 
-/** First character of the keys of groups across files. */
+/** Starts the keys of groups across files. */
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
@@ -108,7 +108,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
-      // A spread would need twice the memory, and there can be a million rollouts.
+      // A spread would need twice the memory.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
     addBroken(key: string, at: RolloutPosition, part: Value | undefined) {
@@ -128,7 +128,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       ordered = await input.openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid. The group's problems are already reported.
+        // A line that is not JSON makes the group invalid. Its problems are already reported.
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
@@ -185,7 +185,7 @@ export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutP
   member,
 });
 
-/** If the conversion fails, the record becomes one rollout with the error. */
+/** A record that cannot be converted becomes one rollout with the error. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
     return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));

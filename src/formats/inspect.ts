@@ -1,4 +1,4 @@
-/** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
+/** Logs of Inspect, in an archive or in one document. A sample is a rollout. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
@@ -96,7 +96,7 @@ const numberOf = (run: Run, value: Value) => {
   return literal(number, value);
 };
 
-/** The numbers of grades: correct, incorrect, partial, no answer. */
+/** Correct, incorrect, partial, no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: Run, scores: Scores) => {
@@ -108,7 +108,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   });
 };
 
-/** Returns the scores by name. Older logs have one score, with its name in the results. */
+/** Older logs have one score, with its name in the results. */
 const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
@@ -155,11 +155,11 @@ const readMessages = (run: Run, sample: Value) => {
 
 const idOf = (message: Value | undefined) => message?.textAt("id");
 
-/** Returns events of model calls, also inside events of tools and subtasks. */
+/** Also returns model events inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Finds the sampled choice of a message by the id of the message or, without an id, by the content. */
+/** Finds the sampled choice of a message by the id or, without an id, by the content of the message. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
@@ -262,7 +262,7 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** Maximum length of a reference in bytes, with its quotes. */
+/** With quotes. */
 const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. */
@@ -272,12 +272,12 @@ const openAttachments = (sample: Value) => {
     if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
     return content;
   };
-  /** Returns the attachment that a text refers to; returns any other value unchanged. */
+  /** Returns a value that is not a reference unchanged. */
   const follow = (value: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? value : attachment(id, value);
   };
-  /** Replaces references in the JSON of a value. `sources` lists the value and its attachments. */
+  /** `sources` lists the value and its attachments. */
   const json = (value: Value) => {
     const sources = [value];
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
@@ -296,7 +296,7 @@ const openAttachments = (sample: Value) => {
   return { follow, json, resolved };
 };
 
-/** Returns the tools of the models whose messages are in the sample. */
+/** Omits tools of models whose messages are not in the sample. */
 const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
   const tools = new Map<string, Json>();
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
+/** Rollouts of NeMo Gym, with a prompt and a response of the Responses API. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { convertInput, convertOutput } from "./responses.ts";

@@ -1,11 +1,11 @@
-/** Composes JSON from values as they were written, and from texts and numbers that rollcall adds. */
+/** Composes JSON from unchanged values, and from texts and numbers that rollcall adds. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** JSON that rollcall composes, and its sources in the record. */
+/** Composed JSON, and its sources in the record. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -21,7 +21,7 @@ export type Member = readonly [key: string, value: Json | undefined];
 
 type PlainObject = { readonly [key: string]: Json | undefined };
 type Scalar = string | number | null;
-/** For keys of a record, because a plain object would put keys that are integers first. */
+/** Keeps the order of keys that are integers. */
 type OutputMap = Map<string, Json | undefined>;
 export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
 
@@ -29,7 +29,7 @@ export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JS
 
 export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
-/** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
+/** Writes a value that is not text as JSON in a string. */
 export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
@@ -50,7 +50,7 @@ export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? unde
 
 const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 
-/** Returns the members of a map or plain object, or the elements of a list; nothing for other JSON. */
+/** Returns nothing for values, literals and scalars. */
 export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -60,7 +60,7 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Finds the record's value that became the JSON at a path, and the rest of the path below this value. */
+/** Finds the value that became the JSON at a path. `rest` is the path below this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -140,7 +140,7 @@ export class JsonWriter {
   }
 }
 
-/** Keys and texts that formats add to each trajectory, as JSON. */
+/** Keys and texts that recur in trajectories, as JSON. */
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 

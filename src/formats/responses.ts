@@ -72,7 +72,7 @@ const mergeTurn = (turn: Turn) => {
   };
 };
 
-/** A single text keeps its bytes. */
+/** Keeps the bytes of a single text. */
 const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
@@ -113,7 +113,7 @@ const contentOf = (content: Value) => {
   return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(partOf);
 };
 
-/** Returns a part unchanged if chat messages have no type for the part. */
+/** Keeps a part for which chat messages have no type. */
 const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];

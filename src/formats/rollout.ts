@@ -145,11 +145,10 @@ export const missingReward = (record: Value, path?: string) => {
 };
 
 const suggestReward = (members: Members) => {
-  const [path, ...more] = findRewardColumns(listValues(members, isNumeric).map(([name]) => name));
-  if (path === undefined) return undefined;
-  if (more.length === 0) return formatCommandLine(["--reward-from", path]);
-  const names = [path, ...more].map((name) => formatCommandLine([name]));
-  return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
+  const paths = findRewardColumns(listValues(members, isNumeric).map(([path]) => path));
+  const words = paths.map((path) => formatCommandLine([path]));
+  if (words.length < 2) return words[0] && `--reward-from ${words[0]}`;
+  return `--reward-from with one of ${formatList(words, maxNamedPaths)}`;
 };
 
 /** Limits of the search for numbers that a message names. */
@@ -168,9 +167,9 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
     for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
       const value = unwrap(given);
-      const items = value.items().map((item) => ["0", item] as const);
-      const children = items.length === 1 ? items : value.members();
-      return children.map(([key, one]) => [`${path}.${key}`, one] as const);
+      const [item, ...more] = value.items();
+      const children: Members = item && more.length === 0 ? [["0", item]] : value.members();
+      return children.map(([key, child]) => [`${path}.${key}`, child] as const);
     });
   }
   return found;
@@ -187,7 +186,7 @@ const describeNumbers = (record: Value, path: Path) => {
   return `paths of ${kind} in the record: ${formatList([...named].map(shortName), maxNamedPaths)}`;
 };
 
-/** The index is 0, because no other choice of the response is recorded. */
+/** No other choice of the response is recorded, so the index is 0. */
 export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   finish_reason: finish,
   index: 0,
@@ -275,7 +274,7 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a call that is flat (`{id, name, arguments}`) or in a string, or has no type or no text as arguments. */
+/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without a type or text as arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");

@@ -1,4 +1,4 @@
-/** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
+/** Results of tau2-bench in one file or several. A simulation is a rollout. */
 import { basename, dirname, join } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import {

@@ -1,4 +1,4 @@
-/** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
+/** Results of verifiers v0. A prompt and a completion are chat messages or text. */
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { literal } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward, toTools, toTurns, unwrap } from "./rollout.ts";

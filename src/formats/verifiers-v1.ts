@@ -1,4 +1,4 @@
-/** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
+/** Traces of verifiers v1 and prime-rl. An episode has a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { literal, rawLiteral } from "./output-json.ts";
 import {
@@ -106,14 +106,14 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
-/** Returns the last error, because earlier errors belong to earlier attempts. */
+/** Earlier errors belong to earlier attempts. */
 const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Omits null scores, which mean that scoring did not run. */
+/** Null scores mean that scoring did not run. */
 const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value) => {
@@ -132,7 +132,7 @@ const rewardIn = (trace: Value) => {
   return literal(sum, ...sources);
 };
 
-/** Converts the start from Unix seconds to a time, with all digits of its fraction. */
+/** Converts Unix seconds to a time with all digits of the fraction. */
 const readStart = (trace: Value) => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
