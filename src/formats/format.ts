@@ -35,20 +35,20 @@ export type Rollout = Readonly<{
   /** Unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
   group?: string | undefined;
   /** Default: the record. */
-  part?: Value | undefined;
+  part?: Value;
   /** Documents next to the record. */
-  documents?: readonly Value[] | undefined;
+  documents?: readonly Value[];
   /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
-  identityValues?: readonly Value[] | undefined;
+  identityValues?: readonly Value[];
   /** Another part of the dedup key, such as a reward from another file. */
   identity?: string | undefined;
   /** The recorded position in the group. */
   index?: number | undefined;
-  trajectory?: Json | undefined;
-  exception?: Json | undefined;
-  error?: ConversionError | undefined;
+  trajectory?: Json;
+  exception?: Json;
+  error?: ConversionError;
   /** Members next to `trajectories`, read only from the group's first rollout. */
-  members?: Members | undefined;
+  members?: Members;
 }>;
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
@@ -86,14 +86,14 @@ export type Format = Readonly<{
   keys: { group: string; reward: string; sampled: string };
   records: RecordKinds;
   /** The columns to read without a receipt. Default: all. */
-  columns?: readonly string[] | undefined;
+  columns?: readonly string[];
   /** Columns with JSON that never becomes text of a trajectory. */
   jsonColumns?: readonly string[];
   /**
    * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
    * of the other inputs that matches its name.
    */
-  filePattern?: RegExp | undefined;
+  filePattern?: RegExp;
   /** Folders next to a file with parts of the file, which are not inputs. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
