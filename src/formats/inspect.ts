@@ -3,6 +3,7 @@ import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import {
+  buildCall,
   buildException,
   buildTrajectory,
   choice,
@@ -79,7 +80,7 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && !sample.has("scores");
     const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
-    const number = value && numberOf(run, value);
+    const number = value && (toReward(run, value) ?? gradeOf(run, value));
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
   }
@@ -88,8 +89,7 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
   return findReward(run, { record: sample, ids });
 };
 
-const numberOf = (run: Run, value: Value) => {
-  if (value.canBeMetric) return toReward(run, value);
+const gradeOf = (run: Run, value: Value) => {
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
@@ -100,7 +100,7 @@ const numberOf = (run: Run, value: Value) => {
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: Run, scores: Scores) => {
-  const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
+  const metricOf = (value: Value) => (value.canBeMetric ? value : gradeOf(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
     if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
@@ -161,22 +161,18 @@ const modelEvents = (events: readonly Value[]): readonly Value[] =>
 
 /** Finds the sampled choice of a message by the id or, without an id, by the content of the message. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
-  const byId = new Map<string, Value>();
-  const byContent = new Map<string, Value>();
-  const contentKey = (message: Value | undefined) => {
-    const content = message?.get("content");
+  const choices = new Map<string, Value>();
+  const keyOf = (message: Value | undefined) => {
+    const [id, content] = [idOf(message), message?.get("content")];
+    if (id !== undefined) return `id ${id}`;
     return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
   };
   for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
     const message = sampledChoice.get("message");
-    const id = idOf(message);
-    if (id === undefined) byContent.set(contentKey(message), sampledChoice);
-    else if (!byId.has(id)) byId.set(id, sampledChoice);
+    const key = keyOf(message);
+    if (idOf(message) === undefined || !choices.has(key)) choices.set(key, sampledChoice);
   }
-  return (message: Value) => {
-    const id = idOf(message);
-    return id === undefined ? byContent.get(contentKey(message)) : byId.get(id);
-  };
+  return (message: Value) => choices.get(keyOf(message));
 };
 
 const finishOf = (stop: Value | undefined) => {
@@ -214,15 +210,15 @@ const toMessage = (run: Run, message: Value, attachments: Attachments) => {
 };
 
 const callOf = ({ resolved, json }: Attachments, call: Value) => {
-  const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? "function"];
+  const [name, args] = [call.get("function"), call.get("arguments")];
   if (name?.isText !== true) return toToolCall(call);
   const toArguments = (value: Value) => {
     if (value.isText) return resolved(value);
     const { raw, sources } = json(value);
     return literal(unindentJson(raw), ...sources);
   };
-  const fn = { name, arguments: args ? toArguments(args) : "{}" };
-  return { id: call.get("id"), type, function: fn };
+  const built = buildCall(call.get("id"), name, args ? toArguments(args) : "{}");
+  return { ...built, type: call.get("type") ?? built.type };
 };
 
 const contentOf = (attachments: Attachments, message: Value) => {

@@ -204,23 +204,18 @@ export const textChoice = (run: Run, content: Value, finish?: Json) =>
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
 
-type TurnOptions = Readonly<{
-  /** Used in errors. */
-  name: string;
-  /** True if turns of the assistant are choices. */
-  isSampled?: boolean;
-  lastFinish?: Json | undefined;
-}>;
-
 /** False for an empty list. */
 export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Accepts text, a list of messages, or such a list as JSON in a string. */
-export const toTurns = (run: Run, given: Value, options: TurnOptions) => {
-  const { name, isSampled = false, lastFinish } = options;
+/** Accepts text, a list of messages, or such a list as JSON in a string. Errors contain `name`. */
+export const toTurns = (
+  run: Run,
+  given: Value,
+  { name, isSampled = false, lastFinish }: { name: string; isSampled?: boolean; lastFinish?: Json | undefined },
+) => {
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
