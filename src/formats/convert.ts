@@ -50,26 +50,18 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     await input.closeSources(otherSources);
     return { sources: ownSources, skipped };
   }
-  const groups: lines.ConvertedGroup[] = [];
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
-  const converted: input.Source[] = [];
-  let unreadableRecords = 0;
-  for (const { format, files } of formats) {
-    const { source, unreadable, groups: newGroups } = await convertFiles(files, format, run);
-    converted.push(source);
-    for (const group of newGroups) groups.push(group);
-    unreadableRecords += unreadable;
-  }
+  const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
+  for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   // Unused rewards are only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
-  const [first] = converted;
-  if (first) {
-    const close = async () => await input.closeSources([first, ...otherSources]);
-    converted[0] = { ...first, bytes: { ...first.bytes, close } };
-  }
+  const converted = results.map(({ source }, at): input.Source => {
+    const close = async () => await input.closeSources([source, ...otherSources]);
+    return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
+  });
   return {
     sources: [...converted, ...ownSources],
     conversion: {
@@ -80,8 +72,11 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       notes: new Map(run.notes),
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
-      unreadableRecords,
-      receipt: run.receipt && { data: run.receipt.data, records: () => lines.listRecordMappings(groups) },
+      unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
+      receipt: run.receipt && {
+        data: run.receipt.data,
+        records: () => lines.listRecordMappings(results.flatMap(({ groups }) => groups)),
+      },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
   };
