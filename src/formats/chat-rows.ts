@@ -79,7 +79,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** A receipt lists the dropped numbers. */
+/** Not needed with a receipt, which lists the dropped numbers. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);

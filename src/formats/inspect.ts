@@ -258,7 +258,7 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** With quotes. */
+/** Includes the quotes of a reference. */
 const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. */

@@ -31,7 +31,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-export const loadFormats = async () => await Promise.all(Object.values(formats).map(async (load) => await load()));
+export const loadFormats = async () => await Promise.all(Object.values(formats).map((load) => load()));
 
 type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 

@@ -1,4 +1,4 @@
-/** Builds the parts of rollouts: messages, choices, tools, rewards, trajectories and exceptions. */
+/** Builds messages, choices, tools, rewards, trajectories and exceptions. The functions throw ConversionError. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";

@@ -1,4 +1,4 @@
-/** Values of records. Each value keeps its bytes. The functions throw ConversionError. */
+/** Values of records, which keep their bytes. `require` and `requireItems` throw ConversionError. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
