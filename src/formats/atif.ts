@@ -88,7 +88,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     return document;
   };
   const readContinuation = ({ value, file }: LocatedDocument) => {
-    const path = continuationOf(value);
+    const path = value.textAt("continued_trajectory_ref");
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
@@ -234,8 +234,6 @@ const idsOf = (value: Value) =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-const continuationOf = (document: Value) => document.textAt("continued_trajectory_ref");
-
 const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** Omits references to embedded documents. */
@@ -252,7 +250,7 @@ const listSubagents = (document: Value) => {
 };
 
 const listReferences = (document: Value): readonly Reference[] => [
-  { path: continuationOf(document), ids: [] },
+  { path: document.textAt("continued_trajectory_ref"), ids: [] },
   ...listSubagents(document),
   ...listEmbedded(document).flatMap(listReferences),
 ];

@@ -86,9 +86,9 @@ type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
   const receipt = options.hasReceipt ? openReceipt() : undefined;
-  return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+  const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+  return { ...run, problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
 };
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
@@ -112,8 +112,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
 
   const breakGroup = ({ group: key, part }: Rollout, at: lines.RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
-    const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
-    const group = output.addBroken(groupKey, at, part);
+    const group = output.addBroken(key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`, at, part);
     if (key === undefined) ungrouped.set(group, { keys, location });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });

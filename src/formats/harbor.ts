@@ -69,10 +69,10 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
 
 /** Returns the reward with the key `reward`. @throws ConversionError if all rewards have other keys */
 const rewardIn = (value: Value, rewards: Members) => {
-  const reward = rewards.find(([key]) => key === "reward")?.[1];
-  const [first] = rewards;
-  if (reward || first === undefined) return reward;
-  const names = rewards.map(([key]) => key).join(", ");
-  const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
+  const names = rewards.map(([key]) => key);
+  const reward = rewards[names.indexOf("reward")]?.[1];
+  if (reward || names.length === 0) return reward;
+  const path = formatCommandLine([`verifier_result.rewards.${names[0]}`]);
+  const wrong = `rewards contains ${names.join(", ")}, but not reward (pass --reward-from ${path})`;
   throw (value.get("verifier_result", "rewards") ?? value).error(wrong);
 };
