@@ -21,9 +21,8 @@ export type Member = readonly [key: string, value: Json | undefined];
 
 type PlainObject = { readonly [key: string]: Json | undefined };
 type Scalar = string | number | null;
-/** Keeps the order of keys that are integers. */
-type OutputMap = Map<string, Json | undefined>;
-export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
+/** A map keeps the order of keys that are integers. */
+export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
 
 export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
 
