@@ -1,10 +1,9 @@
-/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group, and columns for queries. */
+/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
-import { unwrap } from "./messages.ts";
 import { type Json, replaceMembers } from "./output-json.ts";
-import { findReward } from "./rollout.ts";
+import { findReward, unwrap } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const art: Format = {
@@ -24,7 +23,7 @@ const supportedVersion = 2;
 interface GroupRows {
   readonly jsonDigest: string;
   readonly firstPosition: number;
-  /** Positions of rows by `trajectory_index`. */
+  /** By `trajectory_index`. */
   readonly positions: Map<number, number>;
   emptyRows: number;
 }
@@ -32,15 +31,11 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The last group, cached because its rows repeat its JSON. */
-  let last: { readonly json: string; readonly jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
-    const json = row.textAt("group_json") ?? "";
-    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
+    const jsonDigest = hash("sha256", row.textAt("group_json") ?? "");
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const { jsonDigest } = last;
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
@@ -54,7 +49,7 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports each group's first missing row, and ends with the first missing group. Locates each at the next row. */
+  /** Reports each group's first missing row, and the first missing group, at the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -74,21 +69,17 @@ const openRows = (run: Run): Converter => {
       const { value: row, file } = record;
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
-        // Reports only the first row of a file.
         if (!run.isFirst(file, record)) return [];
         const isVersion1 = !version || version.number === 1;
         const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
       const groupIndex = row.require("group_index");
-      const { raw, number } = groupIndex;
+      const { raw, number = Number.NaN } = groupIndex;
       record.group = raw;
-      if (number === undefined || !Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
+      if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt counts the values of each row, so each row has its own object.
-      if (run.options.hasReceipt) delete last.object;
-      last.object ??= requireObject(row.require("group_json"));
-      const groupJson = last.object;
+      const groupJson = requireObject(row.require("group_json"));
       const trajectories = groupJson.get("trajectories");
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
@@ -130,13 +121,12 @@ const requireObject = (value: Value) => {
   return object;
 };
 
-/** Newer writers can record exchanges with the model instead of messages. */
+/** Newer writers can record exchanges instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
-  if (!exchanges) return;
-  const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
-  if (!lists.some((list) => list.items().length > 0)) return;
-  throw exchanges.error("exchanges are not supported (leave out the trajectory)");
+  const lists = [exchanges, ...trajectory.members("exchanges").map(([, list]) => list)];
+  if (exchanges && lists.some((list) => list?.items()[0]))
+    throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
 /** Adds the empty messages_and_choices that ART's writer omits. */
@@ -150,7 +140,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Targets of columns that identify rows, and of `messages`, which repeats all turns as plain messages. */
+/** Targets of columns that identify rows or, like `messages`, repeat values. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",
@@ -158,15 +148,15 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-const reportRepeatedColumns = (run: Run, row: Value, group: Value, trajectory?: Value) => {
-  if (!run.options.hasReceipt) return;
-  for (const [column, to] of Object.entries(columnTargets)) run.reportRepeated(row.get(column), to);
-  if (group.members().length === 0) run.reportRepeated(row.get("group_json"), "group");
+const reportRepeatedColumns = ({ receipt }: Run, row: Value, group: Value, trajectory?: Value) => {
+  if (!receipt) return;
+  for (const [column, to] of Object.entries(columnTargets)) receipt.addRepeated(row.get(column), to);
+  if (group.members().length === 0) receipt.addRepeated(row.get("group_json"), "group");
   const reportColumn = (column: string, converted: Value | undefined, to: string) => {
     const value = row.get(column);
     if (!value) return;
-    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) run.reportRepeated(value, to);
-    else run.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
+    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) receipt.addRepeated(value, to);
+    else receipt.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
   };
   for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])

@@ -1,10 +1,18 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
-import { dirname, join } from "node:path";
-import * as atifLinks from "./atif-links.ts";
-import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import type { Format, Run, SourceRecord } from "./format.ts";
 import { type Json, literal, nonEmpty } from "./output-json.ts";
-import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
+import {
+  buildCall,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  stemOf,
+  toArguments,
+  toLogprobs,
+  toTools,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const atif: Format = {
@@ -15,15 +23,15 @@ export const atif: Format = {
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,
   open: (run) => {
-    const links = atifLinks.openLinks(run);
+    const links = openLinks(run);
     return {
-      preview: (record) => links.addDocument(record),
+      preview: links.addDocument,
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
 };
 
-const rolloutOf = (run: Run, record: SourceRecord, links: atifLinks.Links): Rollout => {
+const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -33,18 +41,17 @@ const rolloutOf = (run: Run, record: SourceRecord, links: atifLinks.Links): Roll
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
-/** Converts a document with its continuations and subagents. @throws ConversionError */
-export const readAtif = (run: Run, located: atifLinks.LocatedDocument, links: atifLinks.Links) => {
+/** Converts a document with its continuations and subagents. */
+export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(run)) => {
   const { value } = located;
   requireVersion(run, value);
-  const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
-  const parts = partsOf(located);
-  const [main = { turns: [], tools: undefined }, ...laterHistories] = historiesOf(parts);
-  const histories = [...laterHistories, ...parts.flatMap(subagentHistories)];
+  const { documents, readHistories } = openAtifReader(run, links, modelOf(value));
+  const { parts, histories } = readHistories(located);
+  const [main = { turns: [], tools: undefined }, ...others] = histories;
   const agent = value.members("agent").filter(([, { isScalar }]) => isScalar);
   return {
     ...main,
-    histories: histories.map(({ turns, tools }) => ({ messages_and_choices: turns, tools })),
+    histories: others.map(({ turns, tools }) => ({ messages_and_choices: turns, tools })),
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
@@ -68,11 +75,11 @@ const readStartTime = (document: Value) => {
 
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
-/** Reads the documents of one trajectory. @param model the model of the first document */
-const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefined) => {
+/** @param model the model of the first document */
+const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
-  const readReference = (reference: atifLinks.Reference, from: string, missing: string) => {
+  const readReference = (reference: Reference, from: string, missing: string) => {
     const document = links.find(reference, from);
     if (!document) run.note(missing);
     if (!document || seen.has(document.file)) return undefined;
@@ -80,17 +87,11 @@ const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefi
     documents.push(document.value);
     return document;
   };
-  const readContinuation = ({ value, file }: atifLinks.LocatedDocument) => {
-    const path = atifLinks.continuationOf(value);
+  const readContinuation = ({ value, file }: LocatedDocument) => {
+    const path = value.textAt("continued_trajectory_ref");
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
-  };
-  const partsOf = (located: atifLinks.LocatedDocument) => {
-    seen.add(join(located.file));
-    const parts = [located];
-    for (let next = readContinuation(located); next; next = readContinuation(next)) parts.push(next);
-    return parts;
   };
   /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
@@ -100,11 +101,11 @@ const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefi
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {
       const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
-      if (isCopied) run.leaveOut(step, "a continuation repeats it");
+      if (isCopied) run.receipt?.leaveOut(step, "a continuation repeats it");
       return !isCopied;
     });
   };
-  const historiesOf = (parts: readonly atifLinks.LocatedDocument[]) => {
+  const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
     if (!isSameModel)
@@ -123,18 +124,22 @@ const openAtifReader = (run: Run, links: atifLinks.Links, model: string | undefi
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  const subagentHistories = ({ value, file }: atifLinks.LocatedDocument): readonly History[] => {
-    const embedded = atifLinks.listEmbedded(value).map((document) => ({ value: document, file }));
-    const files = atifLinks.listSubagents(value).flatMap((reference) => {
+  const subagentsOf = ({ value, file }: LocatedDocument) => [
+    ...listEmbedded(value).map((document) => ({ value: document, file })),
+    ...listSubagents(value).flatMap((reference) => {
       const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
       return readReference(reference, file, missing) ?? [];
-    });
-    return [...embedded, ...files].flatMap((document) => {
-      const parts = partsOf(document);
-      return [...historiesOf(parts), ...parts.flatMap(subagentHistories)];
-    });
+    }),
+  ];
+  const readHistories = (located: LocatedDocument): { parts: LocatedDocument[]; histories: readonly History[] } => {
+    seen.add(join(located.file));
+    const parts = [located];
+    for (let next = readContinuation(located); next; next = readContinuation(next)) parts.push(next);
+    const own = historiesOf(parts);
+    const below = parts.flatMap((part) => subagentsOf(part).flatMap((subagent) => readHistories(subagent).histories));
+    return { parts, histories: [...own, ...below] };
   };
-  return { documents, partsOf, historiesOf, subagentHistories };
+  return { documents, readHistories };
 };
 
 const stepsOf = (document: Value) => {
@@ -148,7 +153,7 @@ const stepsOf = (document: Value) => {
 
 const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
-/** @param isSameModel false if another model wrote the agent's steps, so the steps are not choices */
+/** The agent's steps are choices only if `isSameModel`. */
 const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles.get(source.text ?? "");
@@ -177,9 +182,8 @@ const toCall = (call: Value) => {
 
 const logprobsIn = (run: Run, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
-  if (logprobs && !ids) run.leaveOut(logprobs, "completion_token_ids are missing");
-  if (!logprobs || !ids || logprobs.items().length === 0) return undefined;
-  return toLogprobs(logprobs, ids.items(), [ids]);
+  if (logprobs && !ids) run.receipt?.leaveOut(logprobs, "completion_token_ids are missing");
+  return ids && logprobs?.items()[0] && toLogprobs(logprobs, ids.items(), [ids]);
 };
 
 const resultsOf = (step: Value) => {
@@ -213,5 +217,103 @@ const replacesContext = (step: Value) => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** UTF-16 units of the longest notice about the context. A longer message of the system is a prompt. */
+/** In UTF-16 units. A longer message of the system is a prompt. */
 const maxNoticeLength = 2000;
+
+type LocatedDocument = Pick<SourceRecord, "value" | "file">;
+
+interface Reference {
+  path?: string | undefined;
+  /** `trajectory_id <id>`, then `session_id <id>`. */
+  ids: readonly string[];
+}
+
+const idsOf = (value: Value) =>
+  ["trajectory_id", "session_id"].flatMap((key) => {
+    const id = value.textAt(key);
+    return id === undefined ? [] : `${key} ${id}`;
+  });
+
+const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
+
+/** Omits references to embedded documents. */
+const listSubagents = (document: Value) => {
+  const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
+  const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
+  return results
+    .flatMap((result) => {
+      const references = result.get("subagent_trajectory_ref");
+      return references?.isObject ? [references] : (references?.items() ?? []);
+    })
+    .map((reference) => ({ path: reference.textAt("trajectory_path"), ids: idsOf(reference) }))
+    .filter(({ path, ids }) => !embedded.has(ids[0]) && (path !== undefined || ids.length > 0));
+};
+
+const listReferences = (document: Value): readonly Reference[] => [
+  { path: document.textAt("continued_trajectory_ref"), ids: [] },
+  ...listSubagents(document),
+  ...listEmbedded(document).flatMap(listReferences),
+];
+
+type Links = ReturnType<typeof openLinks>;
+
+/** Finds documents that other documents refer to. */
+const openLinks = (run: Run) => {
+  const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
+  const filesById = new Map<string, string[]>();
+  /** For each file, the first document that refers to the file. */
+  let owners: Map<string, string> | undefined;
+  /** An id counts only if exactly one file below the folder of `from` has this id. */
+  const filesOf = ({ path, ids }: Reference, from: string) => {
+    const fromFile = join(from);
+    const folder = dirname(fromFile);
+    const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
+    const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
+    for (const id of ids) {
+      // In newer versions, all documents of a run have the same `session_id`, so it identifies no document.
+      if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
+      const matches = filesById.get(id)?.filter(isBelow) ?? [];
+      if (matches.length === 1) files.push(...matches);
+    }
+    return files;
+  };
+  const findOwners = () => {
+    const found = new Map<string, string>();
+    for (const [from, { references }] of documents) {
+      for (const reference of references) {
+        const file = filesOf(reference, from).find((candidate) => documents.has(candidate));
+        if (file !== undefined && !found.has(file)) found.set(file, from);
+      }
+    }
+    return found;
+  };
+
+  return {
+    addDocument({ value, file: name }: LocatedDocument) {
+      const file = join(name);
+      const ids = idsOf(value);
+      for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
+      documents.set(file, { ids, references: listReferences(value) });
+    },
+    /** True if another document refers to a file. @throws ConversionError if the references are circular */
+    isPart({ file, value }: LocatedDocument) {
+      owners ??= findOwners();
+      const seen = new Set<string>();
+      for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
+        if (seen.has(at)) throw value.error(`the document refers to itself through ${[...seen].join(", ")}`);
+        seen.add(at);
+      }
+      return seen.size > 1;
+    },
+    find(reference: Reference, from: string): LocatedDocument | undefined {
+      for (const file of filesOf(reference, from)) {
+        const value = run.readDocument({ file: from }, relative(dirname(from), file));
+        if (value?.get("steps") !== undefined) return { value, file };
+      }
+      return undefined;
+    },
+  };
+};
+
+/** An absolute path, or a path that leaves the folder, is from another machine. */
+const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

@@ -6,30 +6,44 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import * as chat from "./messages.ts";
 import { type Json, literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  haveTexts,
+  missingReward,
+  orderNote,
+  readPath,
+  requireReward,
+  textChoice,
+  toToolCall,
+  toTools,
+  toTurns,
+  unwrap,
+} from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
-/** The functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
-  readonly rewardKey: string;
+  rewardKey: string;
   /** Default: `rewardKey`. */
-  readonly rewardText?: string;
+  rewardText?: string;
   /** Keys that are not metadata. */
-  readonly usedKeys: readonly string[];
-  readonly sampled: string;
+  usedKeys: readonly string[];
+  sampled: string;
   /** Rows of a dataset can have tools and metrics, and can be in Parquet. */
-  readonly isDataset: boolean;
-  /** This key is not metadata. */
+  isDataset: boolean;
+  /** Returns another key that is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
-  /** Returns the values that rows with the same prompt have in common. */
+  /** Returns the values that are equal in rows with the same prompt. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: Run, row: Value): readonly Json[];
   /** Default: the number or boolean at `rewardKey`. */
   readReward?(run: Run, row: Value): Json | undefined;
-  /** Returns undefined if the row is a rollout, not a group. */
+  /** Returns undefined for a row that is not a group. */
   readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
@@ -57,7 +71,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
   const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
-  if (error && (error.isObject || (error.text ?? "") !== ""))
+  if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
@@ -65,23 +79,24 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** Adds no note if a receipt lists the dropped numbers. */
-const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: Run, row: Value) => {
-  const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
+/** Not needed with a receipt, which lists the dropped numbers. */
+const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
+  const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = chat.unwrap(readPath(row, parent))?.metricMembers() ?? [];
+  const members = unwrap(readPath(row, parent))?.metricMembers() ?? [];
   const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0)
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
-  const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
-  const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
-  const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
-  if (chosen) return `${crossFileMark}${chosen.raw}`;
-  if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
+  if (groupBy !== undefined) {
+    const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
+    const chosen = paths.map((path) => row.get(...path)).find((value) => value !== undefined);
+    if (chosen) return `${crossFileMark}${chosen.raw}`;
+    note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
+  }
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
     if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;
@@ -89,7 +104,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   return undefined;
 };
 
-/** The step is part of the group key, because the policy changes with each step. */
+/** The policy changes with each step. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Does not depend on the spelling of values. */
@@ -100,7 +115,7 @@ const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, c
   const answer = answerKey?.(row);
   const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
+  const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };
 
@@ -108,10 +123,10 @@ const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
-  return messages.slice(0, first < 0 ? undefined : first);
+  return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** Keys that rows of other formats have in addition to messages. */
+/** Keys of other formats' rows with messages. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
@@ -121,7 +136,7 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
-    const messages = chat.unwrap(value);
+    const messages = unwrap(value);
     if (messages?.isList) return messages;
     if (pythonMessages.test(value?.text ?? ""))
       throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
@@ -136,20 +151,20 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) => chat.haveTexts(chat.unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
+    recognizes: (row) => haveTexts(unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
-    readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, isSampled: true }),
+    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
 };
 
 export const openaiChat = messageRows(["messages"]);
 
 const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, Value]) => [
-  ...chat.toTurns(run, row.require("prompt"), { name: "prompt" }),
-  ...chat.toTurns(run, value, { name, isSampled: true }),
+  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
+  ...toTurns(run, value, { name, isSampled: true }),
 ];
 
-/** The key varies between tools. Returns undefined for a row that is a group. */
+/** Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
@@ -163,7 +178,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (chat.unwrap(row.get("completions"))?.isList ||
+    (unwrap(row.get("completions"))?.isList ||
       (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
@@ -181,31 +196,31 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** From each other list of the row that is as long as `completions`, each completion gets one value as metadata. */
+/** A completion gets a value of each other list that is as long as `completions`, as metadata. */
 const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const rewards = chat.unwrap(row.get("rewards"));
+  const rewards = unwrap(row.get("rewards"));
   const id = row.get("id");
-  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
-  const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
+  const isForEach = (key: string, list: Value) => list.items().length === count && !trlRows.usedKeys.includes(key);
+  const lists = row.members().filter(([key, value]) => isForEach(key, value));
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(lists.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
-    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
+    const own: Members = lists.map(([key, list]) => [key, list.items()[at] ?? list]);
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
-    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, own) });
   });
 };
 
@@ -231,7 +246,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
+  recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
@@ -256,19 +271,19 @@ const shareGptTurns = (run: Run, row: Value) => {
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
-      run.note("matched tool results without tool_call_id to the calls by order");
-      const tool_calls = [chat.toToolCall(value, `call_${at}`)];
-      return chat.choice({ role: literal("assistant", from), content: null, tool_calls }, chat.deriveFinish(run, true));
+      run.note(orderNote);
+      const tool_calls = [toToolCall(value, `call_${at}`)];
+      return choice({ role: literal("assistant", from), content: null, tool_calls }, deriveFinish(run, true));
     }
     const message = { role: literal(role, from), tool_call_id: id, content: value };
-    return role === "assistant" ? chat.choice(message, chat.deriveFinish(run, false)) : message;
+    return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
   });
 };
 
-interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPrompt" | "readTurns" | "sampled"> {
-  readonly prompt: string;
-  readonly answer: string;
-  readonly finish?: (row: Value) => Value | undefined;
+interface DecodedRows extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward"> {
+  prompt: string;
+  answer: string;
+  finish?: (row: Value) => Value | undefined;
 }
 
 const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows) =>
@@ -282,7 +297,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
-      chat.textChoice(run, requireText(row, answer), finish?.(row)),
+      textChoice(run, requireText(row, answer), finish?.(row)),
     ],
   });
 
@@ -292,7 +307,7 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
-/** OpenRLHF's batch inference. `reward` is the output of its reward model. */
+/** OpenRLHF's batch inference, with rewards of its reward model. */
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",
@@ -326,8 +341,10 @@ export const skyrl = decodedRows({
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
-    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
-    return literal(sum, score);
+    return literal(
+      parts.map(({ number = 0 }) => number).reduce((sum, part) => sum + part, 0),
+      score,
+    );
   },
   finish: (row) => {
     const reason = row.get("stop_reason");
@@ -361,6 +378,6 @@ export const nemoRl = chatRows({
     const nonText = turns.find(({ isText }) => !isText);
     if (nonText) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : chat.textChoice(run, turn)));
+    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
   },
 });

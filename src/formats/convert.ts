@@ -1,20 +1,27 @@
 /** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
-import { Problems } from "../check/rules/problems.ts";
+import { basename, dirname, join } from "node:path";
+import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
+import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
+import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
-import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
+import { inputUnreadable } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { requireFault } from "../json/reader.ts";
+import { closeTruncated } from "../json/table.ts";
+import { bomLength } from "../json/walk.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
-import { convertFiles, openDocuments } from "./convert-files.ts";
-import type { FormatOptions } from "./format.ts";
-import type { ConvertedGroup } from "./group-lines.ts";
-import { listRecordMappings, openFiles } from "./origin.ts";
+import type { Format, FormatOptions, Rollout, Run } from "./format.ts";
+import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
+import { Value } from "./value.ts";
 
-export interface ConvertibleInputs extends OpenedInputs {
-  readonly host: Host;
-  readonly maxUnpackedBytes: number;
+export interface ConvertibleInputs extends input.OpenedInputs {
+  host: Host;
+  maxUnpackedBytes: number;
   /** True if nothing calls `LineOrigin.digestOf`. */
-  readonly skipsDigests?: boolean;
+  skipsDigests?: boolean;
 }
 
 export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
@@ -23,68 +30,285 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** The converted sources come first. */
+/** The converted sources come first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
   const { byFormat, skipped } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
-  reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
+  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // Sources without a format stay open, too, because `documents` may read a remote file as a document of another file.
+  // Sources without a format stay open, because a remote source can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
-    const opened = await openFiles(files, format, { ...inputs, hasReceipt });
+    const opened = await lines.openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
-    await closeSources(otherSources);
+    await input.closeSources(otherSources);
     return { sources: ownSources, skipped };
   }
-  const groups: ConvertedGroup[] = [];
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
-  const converted: Source[] = [];
-  let unreadableRecords = 0;
-  for (const { format, files } of formats) {
-    const { source, unreadable, groups: newGroups } = await convertFiles(files, format, run);
-    converted.push(source);
-    for (const group of newGroups) groups.push(group);
-    unreadableRecords += unreadable;
-  }
+  const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
+  for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   // Unused rewards are only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
-  const [first] = converted;
-  if (first) {
-    const close = async () => await closeSources([first, ...otherSources]);
-    converted[0] = { ...first, bytes: { ...first.bytes, close } };
-  }
+  const converted = results.map(({ source }, at): input.Source => {
+    const close = async () => await input.closeSources([source, ...otherSources]);
+    return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
+  });
   return {
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // A copy, because notes of records that are converted again to locate a problem must not count.
+      // A copy, because the notes of records that are converted again must not count.
       notes: new Map(run.notes),
       recordProblems: run.problems,
       /** Records that are not JSON and whose group is unknown. Each counts as a group. */
-      unreadableRecords,
-      receipt: run.receipt && { data: run.receipt.data, records: () => listRecordMappings(groups) },
+      unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
+      receipt: run.receipt && {
+        data: run.receipt.data,
+        records: () => lines.listRecordMappings(results.flatMap(({ groups }) => groups)),
+      },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
   };
 };
 
-export type ConversionRun = ReturnType<typeof openRun>;
+type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const state = { problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
   const receipt = options.hasReceipt ? openReceipt() : undefined;
-  return { ...state, options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+  const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+  return { ...run, problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
+};
+
+interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
+  location: ProblemLocation;
+  keys?: readonly string[] | undefined;
+}
+
+const convertFiles = async (files: readonly lines.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { host, receipt, problems } = run;
+  const title =
+    files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
+  const name = `${title} (as groups)`;
+  const formatRun = openFormatRun(files, run);
+  const converter = format.open(formatRun);
+  const output = lines.openGroupLines(await input.openSpool(host), run);
+  const { groups } = output;
+  /** Records of unknown group. `keys` is undefined if the record is not JSON. */
+  const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
+  let knownKeys: readonly string[] = [];
+  const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
+
+  const breakGroup = ({ group: key, part }: Rollout, at: lines.RolloutPosition, broken: BrokenRecord) => {
+    const { location, keys, ...facts } = broken;
+    const group = output.addBroken(key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`, at, part);
+    if (key === undefined) ungrouped.set(group, { keys, location });
+    const readAt = `${name}:${group.position + 1}`;
+    problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
+  };
+
+  const breakUnreadable = (raw: input.RawRecord, at: lines.RolloutPosition) => {
+    const { bytes, member } = raw;
+    const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
+    // If only NaN and Infinity are wrong, the groups are known.
+    const lenient = fault && Value.parsePython(bytes);
+    const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
+    const value = lenient ?? (completeStart && Value.parse(completeStart));
+    const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
+    const hasMoreDocuments = fault?.fault === "more" && !isLine;
+    let { wrong } = raw;
+    if (fault?.fault === "end") wrong = "it is cut off";
+    if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
+    const rollouts = value && lines.convertRecord(converter, lines.toRecord(value, raw, at));
+    const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
+    const location = lines.locateByte(raw, fault?.at ?? 0);
+    for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
+      breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
+    if (lenient) receipt?.addRecord(format, lines.toRecord(lenient, raw, at));
+  };
+
+  const convertRaw = (raw: input.RawRecord, at: lines.RolloutPosition) => {
+    const record = lines.parseRecord(format, raw, at);
+    if (!record) return breakUnreadable(raw, at);
+    const { value } = record;
+    const rollouts = lines.convertRecord(converter, record);
+    if (rollouts === undefined) return;
+    const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
+    for (const [position, rollout] of rollouts.entries()) {
+      const { error, exception } = rollout;
+      if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
+      if (error === undefined) output.add(rollout, value, { ...at, position });
+      else {
+        const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
+        const location = lines.locateInRecord(raw, error.value);
+        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
+      }
+    }
+    const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
+    if (isConverted && knownKeys.length === 0) knownKeys = listKeys() ?? [];
+    receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+  };
+
+  /** Breaks groups that a record of unknown group may belong to. */
+  const breakAmbiguous = () => {
+    // A record that shares no key with the first converted record belongs to no other group.
+    const possible = new Map(
+      [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
+    );
+    if (possible.size === 0) return;
+    const members = groups.flatMap((group) =>
+      group.rollouts.map(({ file, record, span }) => ({
+        fileSet: run.options.groupBy !== undefined && format.takesGroupKey ? 0 : file.fileSet,
+        group: group.position,
+        isUnknown: possible.has(group),
+        file,
+        record,
+        start: span?.start ?? 0,
+        unknown: possible.get(group),
+      })),
+    );
+    members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
+    for (const [position, by] of findAmbiguousGroups(members, true)) {
+      const [group, member] = [groups[position], members[by]];
+      if (group === undefined || member === undefined || group.isBroken) continue;
+      group.isBroken = true;
+      const { label, line } = member.file.records.locate(member.record);
+      const location = { file: name, line: position + 1, path: [] };
+      const { keys, location: fault = {} } = member.unknown ?? {};
+      const at = fault.column === undefined ? line : `${fault.line}:${fault.column}`;
+      // Several records of a document can be on one line.
+      const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
+      const place = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
+      problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
+    }
+  };
+
+  try {
+    if (converter.preview) {
+      await visitRecords(files, host, (raw, at) => {
+        const record = lines.parseRecord(format, raw, at);
+        if (record) converter.preview?.(record);
+      });
+    }
+    const folderFileSets = new Map<string, number>();
+    await visitRecords(files, host, (raw, at) => {
+      // Files of one record in the same folder share groups, like the lines of a file.
+      if (raw.isDocument) {
+        const folder = dirname(at.file.name);
+        at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
+        folderFileSets.set(folder, at.file.fileSet);
+      }
+      convertRaw(raw, at);
+      return output.flushFull();
+    });
+    for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
+      const file = files.find((converted) => converted.name === fileName);
+      if (file === undefined) continue;
+      const location = { file: file.records.locate(position).label, path: [] };
+      breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
+    }
+    breakAmbiguous();
+    const bytes = await output.end(host);
+    const source: input.Source = { name, bytes, origin: lines.createLineOrigin({ files, groups, format, converter }) };
+    return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
+  } catch (thrown) {
+    await output.discard();
+    throw thrown;
+  }
+};
+
+const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun): Run => {
+  const { documents, receipt, notes } = run;
+  const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const firstRecords = new Map<string, string>();
+  return {
+    ...run,
+    note,
+    files: files.map((file) => file.name),
+    readDocument: ({ file, member }, path) => {
+      if (member === undefined) return documents.documentAt(file, path);
+      const records = files.find(({ name }) => name === file)?.records;
+      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
+    },
+    isFirst: (id, { file, position }) => {
+      const own = `${position} ${file}`;
+      const first = firstRecords.get(id) ?? own;
+      firstRecords.set(id, first);
+      return first === own;
+    },
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      receipt?.leaveOut(value, subject);
+      return [];
+    },
+  };
+};
+
+/** Awaits only promises, because an await takes more time than a record. */
+const visitRecords = async (
+  files: readonly lines.ConvertedFile[],
+  { signal }: Host,
+  visit: (raw: input.RawRecord, at: lines.RolloutPosition) => Promise<void> | undefined | void,
+) => {
+  for (const file of files) {
+    let record = 0;
+    for await (const batch of file.records.batches()) {
+      for (const raw of batch) {
+        signal.throwIfAborted();
+        const visiting = visit(raw, { file, record: record++, position: -1 });
+        if (visiting !== undefined) await visiting;
+      }
+    }
+  }
+};
+
+/** A document next to a remote file must be an input. */
+const openDocuments = (sources: readonly input.Source[]) => {
+  const remotes = new Map(
+    sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
+  );
+  const foundNames = new Set<string>();
+  /** Cached, because all records of a file have the same document. */
+  let latest: { name: string; value: Value | undefined } | undefined;
+  const load = (name: string, read: () => Buffer | undefined) => {
+    if (latest?.name === name) return latest.value;
+    const bytes = read();
+    if (bytes) foundNames.add(name);
+    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
+    return latest.value;
+  };
+  return {
+    foundNames,
+    load,
+    documentAt: (file: string, path: string): Value | undefined => {
+      const name = join(dirname(file), path);
+      const remote = remotes.get(name);
+      if (remote) {
+        const { name: url, bytes } = remote;
+        return load(url, () => (bytes.size > input.maxDocumentBytes ? undefined : input.readHead(bytes, bytes.size)));
+      }
+      return file === "-" || input.isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
+    },
+  };
+};
+
+const readDocumentFile = (path: string) => {
+  try {
+    return readRegularFile(path);
+  } catch (thrown) {
+    const code = getErrorCode(thrown);
+    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
+    throw inputUnreadable(basename(path), code, { cause: thrown });
+  }
 };

@@ -1,11 +1,12 @@
-/** The interface of formats of other tools. A format recognizes files, and converts records to rollouts. */
+/** The interface of formats of other tools. The functions of a format throw ConversionError. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { Json } from "./output-json.ts";
+import type { Receipt } from "./receipt.ts";
 import type { ConversionError, Members, Value } from "./value.ts";
 
 export type FormatOptions = Readonly<{
-  /** The name of a format, or `auto` to recognize each file. */
+  /** The name of a format, or `auto`. */
   from: string;
   rewardFrom?: Path | undefined;
   /** Default: `messages`. */
@@ -29,25 +30,25 @@ export interface SourceRecord {
   group?: string;
 }
 
-/** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
+/** A trajectory, an exception or an error of a group, or only members of the group. */
 export type Rollout = Readonly<{
-  /** Key of the group, unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
+  /** Unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
   group?: string | undefined;
   /** Default: the record. */
-  part?: Value | undefined;
-  /** Documents next to the record, with values that the receipt counts. */
-  documents?: readonly Value[] | undefined;
+  part?: Value;
+  /** Documents next to the record. */
+  documents?: readonly Value[];
   /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
-  identityValues?: readonly Value[] | undefined;
+  identityValues?: readonly Value[];
   /** Another part of the dedup key, such as a reward from another file. */
   identity?: string | undefined;
-  /** The recorded index in the group, from 0. */
+  /** The recorded position in the group. */
   index?: number | undefined;
-  trajectory?: Json | undefined;
-  exception?: Json | undefined;
-  error?: ConversionError | undefined;
-  /** Members of the group next to `trajectories`, read only from the group's first rollout. */
-  members?: Members | undefined;
+  trajectory?: Json;
+  exception?: Json;
+  error?: ConversionError;
+  /** Members next to `trajectories`, read only from the group's first rollout. */
+  members?: Members;
 }>;
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
@@ -55,27 +56,25 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 export interface Run {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document next to the record's file or in its archive; undefined for a missing document. */
+  /** Reads a document next to the record's file or in its archive. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
   /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
-  leaveOut(value: Value, reason: string): void;
-  /** Tells the receipt that a value identifies or repeats the value at the path `to`. */
-  reportRepeated(value: Value | undefined, to: string): void;
+  readonly receipt: Receipt | undefined;
   /** Leaves a value out with a note. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
 
 export interface Converter {
-  /** Gets all records before the first call of `convert`, because records refer to each other. */
+  /** Gets all records before the first call of `convert`. */
   preview?(record: SourceRecord): void;
-  /** Returns undefined for a record that belongs to another record or describes the run. @throws ConversionError */
+  /** Returns undefined for a record that belongs to another record or describes the run. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Called after the last record. Finds faults between records, such as missing rows. */
+  /** Finds faults between records, such as missing rows, after the last record. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group key that the name of an unreadable archive member contains: `samples/<key>_epoch_1.json`. */
+  /** Returns the group key in the name of an unreadable archive member: `samples/<key>_epoch_1.json`. */
   groupOfMember?(member: string): string | undefined;
 }
 
@@ -83,26 +82,25 @@ export type Format = Readonly<{
   /** The value of `--from`. */
   name: string;
   title: string;
-  /** Texts that describe the sources of these values. */
-  keys: { readonly group: string; readonly reward: string; readonly sampled: string };
-  /** The kinds of files that can have the format, and their records. */
+  /** The sources of these values, in words. */
+  keys: { group: string; reward: string; sampled: string };
   records: RecordKinds;
   /** The columns to read without a receipt. Default: all. */
-  columns?: readonly string[] | undefined;
-  /** Columns whose JSON is parsed and never becomes text of a trajectory. */
+  columns?: readonly string[];
+  /** Columns with JSON that never becomes text of a trajectory. */
   jsonColumns?: readonly string[];
   /**
    * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
    * of the other inputs that matches its name.
    */
-  filePattern?: RegExp | undefined;
-  /** Names of folders next to a file. Files in these folders are parts of the file, not inputs. */
+  filePattern?: RegExp;
+  /** Folders next to a file with parts of the file, which are not inputs. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
   takesGroupKey?: boolean;
   /** Matches names of files that are read last. */
   lastFilePattern?: RegExp;
-  /** True if JSON can contain NaN and Infinity, which become empty objects. */
+  /** True if JSON can contain NaN and Infinity (see `Value.parsePython`). */
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;

@@ -1,17 +1,20 @@
-/** Groups rollouts, and writes each group as a line of rollcall's format. */
+/** Groups rollouts, writes each group as a line of rollcall's format, and maps the lines to records. */
 import { hash } from "node:crypto";
+import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { Host } from "../host.ts";
-import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
-import type { Span } from "../json/walk.ts";
-import type { Rollout } from "./format.ts";
-import { type Json, JsonWriter } from "./output-json.ts";
-import type { Value } from "./value.ts";
+import { UnusableInput } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { replaceLineEnds } from "../json/walk.ts";
+import type { ConvertibleInputs } from "./convert.ts";
+import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
+import { findSource, type Json, JsonWriter } from "./output-json.ts";
+import { ConversionError, Value } from "./value.ts";
 
 export interface ConvertedFile {
   readonly name: string;
-  readonly records: Records;
+  readonly records: input.Records;
   readonly position: number;
-  /** Files with the same number share their groups. */
+  /** Files of one set share their groups. */
   fileSet: number;
 }
 
@@ -22,14 +25,14 @@ export type RolloutPosition = Readonly<{
   position: number;
 }>;
 
-export interface WrittenRollout extends RolloutPosition {
+interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
   readonly start: number;
   /** Bytes; 0 without a trajectory. */
   readonly length: number;
-  /** The rollout's part of the record; undefined for the whole record. */
-  readonly span: Span | undefined;
-  /** Digests of the values that identify the rollout, then `Rollout.identity`. */
+  /** Undefined for the whole record. */
+  readonly span: Value["span"] | undefined;
+  /** Digests of `Rollout.identityValues`, then `Rollout.identity`. */
   readonly digest: string;
   readonly index: number | undefined;
 }
@@ -45,7 +48,7 @@ export interface ConvertedGroup {
   members: string;
 }
 
-/** First character of the keys of groups across files. */
+/** Starts the keys of groups across files. */
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
@@ -57,14 +60,14 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
 const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Groups are in the order of their first rollouts. */
-export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
+export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   const pending = new JsonWriter();
   let flushed = 0;
   let current: ConvertedGroup | undefined;
   let isInOrder = true;
-  let ordered: Spool | undefined;
+  let ordered: input.Spool | undefined;
   const groupOf = (key: string, { fileSet }: ConvertedFile) => {
     const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
@@ -81,16 +84,16 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     pending.writeOnOneLine(json);
     return pending.take(start).toString("latin1");
   };
-  const flushTo = async (to: Spool) => {
+  const flushTo = async (to: input.Spool) => {
     const bytes = pending.take();
     flushed += bytes.length;
     await to.write(bytes);
   };
-  const flushFullTo = (to: Spool) => (pending.length >= maxBufferedBytes ? flushTo(to) : undefined);
+  const flushFullTo = (to: input.Spool) => (pending.length >= maxBufferedBytes ? flushTo(to) : undefined);
 
   return {
     groups,
-    add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition): void {
+    add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition) {
       const group = groupOf(rollout.group ?? "", file);
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
@@ -105,32 +108,32 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
-      // A spread would need twice the memory, and there can be a million rollouts.
+      // A spread would need twice the memory.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
-    addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
+    addBroken(key: string, at: RolloutPosition, part: Value | undefined) {
       const group = groupOf(key, at.file);
       isInOrder = false;
       group.isBroken = true;
-      group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
+      group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", index: undefined });
       return group;
     },
     /** Returns undefined if the buffer is not full, because an await takes time. */
-    flushFull: (): Promise<void> | undefined => flushFullTo(spool),
-    async end(host: Host): Promise<Bytes> {
+    flushFull: () => flushFullTo(spool),
+    async end(host: Host) {
       if (current) writeText(lineEnd(current));
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;
-      ordered = await openSpool(host);
+      ordered = await input.openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid. The group's problems are already reported.
+        // A line that is not JSON makes the group invalid. Its problems are already reported.
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
           if (at > 0) writeText(",");
-          pending.write(await readRange(texts, trajectory));
+          pending.write(await input.readRange(texts, trajectory));
         }
         if (!group.isBroken) writeText(lineEnd(group));
         await flushFullTo(ordered);
@@ -141,4 +144,149 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     },
     discard: () => Promise.all([spool.discard(), ordered?.discard()]),
   };
+};
+
+/** Returns the files in reading order. */
+export const openFiles = async (
+  sources: readonly input.Source[],
+  format: Format,
+  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { hasReceipt: boolean },
+) => {
+  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
+  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
+  const files: ConvertedFile[] = [];
+  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
+    try {
+      const records = await input.openRecords(source, kinds, maxUnpackedBytes);
+      const position = files.length;
+      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
+    } catch (thrown) {
+      if (!(thrown instanceof UnusableInput)) throw thrown;
+      thrown.report(problems, source.name);
+    }
+  }
+  return files;
+};
+
+/** Returns undefined for invalid JSON. Texts of `jsonColumns` are not copied into the JSON of a row. */
+export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
+  const { hasNonFinite, jsonColumns } = format;
+  if (raw.wrong !== undefined) return undefined;
+  const { bytes, texts } =
+    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
+  return value && toRecord(value, raw, at);
+};
+
+export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
+  value,
+  file: at.file.name,
+  position: at.record,
+  member,
+});
+
+/** A record that cannot be converted becomes one rollout with the error. */
+export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
+  try {
+    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return [{ group: record.group, error: thrown }];
+    throw thrown;
+  }
+};
+
+type Converted = Readonly<{
+  files: readonly ConvertedFile[];
+  groups: readonly ConvertedGroup[];
+  format: Format;
+  converter: Converter;
+}>;
+
+export const createLineOrigin = ({ files, groups, format, converter }: Converted): input.LineOrigin => {
+  const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
+  const convertAgain = async (written: WrittenRollout) => {
+    const raw = await written.file.records.reread(written.record);
+    const record = raw && parseRecord(format, raw, written);
+    const rollouts = record && convertRecord(converter, record);
+    return { raw, value: record?.value, rollout: rollouts?.[written.position] };
+  };
+  return {
+    files: files.map(({ name }) => name),
+    canRegroup: format.takesGroupKey === true && files.length > 1,
+    isBroken: (line) => groups[line - 1]?.isBroken === true,
+    digestOf: (line, kept) => {
+      const rollouts = rolloutsOf(line);
+      const trajectories = rollouts.filter(({ length }) => length > 0);
+      const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
+      const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
+      // The order of the records does not change the group.
+      const digests = chosen.map(({ digest }) => digest).sort();
+      return hash("sha256", digests.join("\n"), "buffer");
+    },
+    positionOf: (line) => {
+      const [first] = rolloutsOf(line);
+      const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
+      return { file: record.label, line: record.line };
+    },
+    async locationOf(line, path) {
+      const [key, position] = path;
+      const rollouts = rolloutsOf(line);
+      const isException = key === "exceptions";
+      const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
+      const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+      const { raw, value, rollout } = written ? await convertAgain(written) : {};
+      if (!raw || !value) return {};
+      const json = rollout?.trajectory ?? rollout?.exception;
+      const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
+      return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
+    },
+    /** Returns each record (or part) and each document of a group once, on one line. */
+    async recordsOf(line) {
+      const parts = rolloutsOf(line).map(
+        (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
+      );
+      const records: input.OriginRecord[] = [];
+      const documents = new Set<string>();
+      const add = (file: string, line: number, bytes: Buffer) =>
+        records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
+      for (const written of new Map(parts).values()) {
+        const { raw, rollout } = await convertAgain(written);
+        if (!raw || raw.wrong !== undefined) continue;
+        const { label, line } = written.file.records.locate(written.record);
+        add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
+        for (const { document = "", bytes } of rollout?.documents ?? []) {
+          if (!documents.has(document)) add(document, 1, bytes);
+          documents.add(document);
+        }
+      }
+      return records;
+    },
+    textOf: (label) => files.find(({ name }) => name === label)?.records.text,
+  };
+};
+
+/** Numbers of groups, and of trajectories in a group, start at 1. */
+export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
+  for (const [at, { rollouts }] of groups.entries()) {
+    let trajectories = 0;
+    for (const { file, record, length } of rollouts) {
+      const { label, line } = file.records.locate(record);
+      yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
+    }
+  }
+}
+
+/** @param rest the path below the value */
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
+  const { document } = value;
+  const path = [...value.path, ...rest];
+  if (document !== undefined) return { file: document, line: 1, path };
+  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
+};
+
+export const locateByte = (raw: input.RawRecord, offset: number) => {
+  const { bytes, start, line, label, isComposed, within } = raw;
+  if (isComposed) return { file: label };
+  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
+  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
 };

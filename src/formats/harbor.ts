@@ -2,7 +2,6 @@
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
-import { openLinks } from "./atif-links.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
@@ -56,7 +55,7 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
-  const atif = readAtif(run, { value: agent, file: agent.document }, openLinks(run));
+  const atif = readAtif(run, { value: agent, file: agent.document });
   const trajectory = buildTrajectory({
     ...atif,
     reward,
@@ -70,10 +69,10 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
 
 /** Returns the reward with the key `reward`. @throws ConversionError if all rewards have other keys */
 const rewardIn = (value: Value, rewards: Members) => {
-  const reward = rewards.find(([key]) => key === "reward")?.[1];
-  const [first] = rewards;
-  if (reward || first === undefined) return reward;
-  const names = rewards.map(([key]) => key).join(", ");
-  const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
+  const names = rewards.map(([key]) => key);
+  const reward = rewards[names.indexOf("reward")]?.[1];
+  if (reward || names.length === 0) return reward;
+  const path = formatCommandLine([`verifier_result.rewards.${names[0]}`]);
+  const wrong = `rewards contains ${names.join(", ")}, but not reward (pass --reward-from ${path})`;
   throw (value.get("verifier_result", "rewards") ?? value).error(wrong);
 };

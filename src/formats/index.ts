@@ -2,7 +2,7 @@
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
-import { isLikelyOwnFormat, type Source } from "../input/index.ts";
+import { isLikelyOwnFormat } from "../input/index.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import type { ConvertedInputs, ConvertibleInputs } from "./convert.ts";
@@ -15,13 +15,13 @@ export type { ReceiptData } from "./receipt.ts";
 /** Converts inputs of other tools. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
-  const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);
-  if (options.from === "auto" && sources.every(isOwn)) return { sources, skipped: [] };
+  if (options.from === "auto" && sources.every(({ bytes }) => isLikelyOwnFormat(bytes)))
+    return { sources, skipped: [] };
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };
 
 /** Reads `--rewards`, with lines like `{"id", "reward"}`. Keeps all digits. @throws Failure `invalid-option-value` */
-export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
+export const readRewards = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );

@@ -1,9 +1,21 @@
-/** Logs of Inspect, in an archive or in one document. A sample is a rollout, and the epochs of a sample are a group. */
+/** Logs of Inspect, in an archive or in one document. A sample is a rollout. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { readMessages } from "./inspect-messages.ts";
-import { literal, type Member } from "./output-json.ts";
-import * as rollouts from "./rollout.ts";
+import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
+import {
+  buildCall,
+  buildException,
+  buildTrajectory,
+  choice,
+  convertPart,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  missingReward,
+  readPath,
+  toReward,
+  toToolCall,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const inspect: Format = {
@@ -39,15 +51,14 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
 const rolloutOf = (run: Run, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
-  return rollouts.convertPart(sample, group, () => {
+  return convertPart(sample, group, () => {
     if (group === undefined) throw sample.error("id is missing");
     const error = sample.get("error");
-    if (error)
-      return { exception: rollouts.buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
+    if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     const scores = scoresOf(sample, log);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
-    return rollouts.buildTrajectory({
+    return buildTrajectory({
       reward: findSampleReward(run, sample, scores),
       ...readMessages(run, sample),
       metrics: metricsOf(run, scores),
@@ -63,34 +74,33 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
   const { rewardFrom, rewards } = run.options;
   if (!rewardFrom && !rewards) {
     const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
-    throw rollouts.missingReward(sample, paths.join(" or ") || undefined);
+    throw missingReward(sample, paths.join(" or ") || undefined);
   }
   if (rewardFrom) {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && !sample.has("scores");
-    const value = isOlder ? scores.get(String(name))?.get(...rest) : rollouts.readPath(sample, rewardFrom);
-    const number = value && numberOf(run, value);
+    const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
+    const number = value && (toReward(run, value) ?? gradeOf(run, value));
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
-  return rollouts.findReward(run, { record: sample, ids });
+  return findReward(run, { record: sample, ids });
 };
 
-const numberOf = (run: Run, value: Value) => {
-  if (value.canBeMetric) return rollouts.toReward(run, value);
+const gradeOf = (run: Run, value: Value) => {
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
   return literal(number, value);
 };
 
-/** The numbers of grades: correct, incorrect, partial, no answer. */
+/** Correct, incorrect, partial, no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: Run, scores: Scores) => {
-  const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
+  const metricOf = (value: Value) => (value.canBeMetric ? value : gradeOf(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
     if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
@@ -98,7 +108,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   });
 };
 
-/** Returns the scores by name. Older logs have one score, with its name in the results. */
+/** Older logs have one score, with its name in the results. */
 const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
@@ -122,4 +132,180 @@ const metadataOf = (sample: Value, log: Value | undefined, scores: Scores, start
   add("task", log?.get("eval", "task"), "eval.task");
   add("model", log?.get("eval", "model"), "eval.model");
   return members;
+};
+
+const readMessages = (run: Run, sample: Value) => {
+  const messages = sample.requireItems("messages");
+  const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
+  const attachments = openAttachments(sample);
+  const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
+  const toTurn = (message: Value) => {
+    const role = message.textAt("role");
+    if (role === undefined) throw message.error("a message has no role");
+    const converted = toMessage(run, message, attachments);
+    const isGenerated = message.textAt("source") === "generate";
+    if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
+    const sampledChoice = choiceOf(message);
+    if (!isGenerated && !sampledChoice) return converted;
+    const finish = finishOf(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
+    return choice(converted, finish, logprobsIn(sampledChoice));
+  };
+  return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
+};
+
+const idOf = (message: Value | undefined) => message?.textAt("id");
+
+/** Also returns model events inside events of tools and subtasks. */
+const modelEvents = (events: readonly Value[]): readonly Value[] =>
+  events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
+
+/** Finds the sampled choice of a message by the id or, without an id, by the content of the message. */
+const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
+  const choices = new Map<string, Value>();
+  const keyOf = (message: Value | undefined) => {
+    const [id, content] = [idOf(message), message?.get("content")];
+    if (id !== undefined) return `id ${id}`;
+    return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
+  };
+  for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
+    const message = sampledChoice.get("message");
+    const key = keyOf(message);
+    if (idOf(message) === undefined || !choices.has(key)) choices.set(key, sampledChoice);
+  }
+  return (message: Value) => choices.get(keyOf(message));
+};
+
+const finishOf = (stop: Value | undefined) => {
+  const text = stop?.text ?? "";
+  if (/^(?:stop|tool_calls|content_filter)$/.test(text)) return stop;
+  return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
+};
+
+/** Adds the members that the interface requires. */
+const logprobsIn = (sampledChoice: Value | undefined) => {
+  const content = sampledChoice?.get("logprobs", "content");
+  if (content?.isList !== true) return undefined;
+  const tokens = content.items().map((token) => {
+    const members = token.members();
+    const top = token.get("top_logprobs");
+    if (top && members.some(([key]) => key === "bytes")) return token;
+    return new Map<string, Json>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
+  });
+  return { content: tokens };
+};
+
+const toMessage = (run: Run, message: Value, attachments: Attachments) => {
+  const { resolved } = attachments;
+  const { content, reasoning } = contentOf(attachments, message);
+  const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
+  const error = isEmpty ? message.get("error", "message") : undefined;
+  if (error) run.note("used a failed tool's error as the content of the tool message");
+  return new Map<string, Json | undefined>([
+    ...message.members().filter(([, { isNull }]) => !isNull),
+    ["content", error ? resolved(error) : content],
+    ["reasoning", undefined],
+    ["reasoning_content", reasoning],
+    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+  ]);
+};
+
+const callOf = ({ resolved, json }: Attachments, call: Value) => {
+  const [name, args] = [call.get("function"), call.get("arguments")];
+  if (name?.isText !== true) return toToolCall(call);
+  const toArguments = (value: Value) => {
+    if (value.isText) return resolved(value);
+    const { raw, sources } = json(value);
+    return literal(unindentJson(raw), ...sources);
+  };
+  const built = buildCall(call.get("id"), name, args ? toArguments(args) : "{}");
+  return { ...built, type: call.get("type") ?? built.type };
+};
+
+const contentOf = (attachments: Attachments, message: Value) => {
+  const { follow, json, resolved } = attachments;
+  const [content, given] = [message.get("content"), message.get("reasoning")];
+  if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
+  const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
+  const items = content.items();
+  const parts = items.filter((part) => !isReasoning(part));
+  // The summary replaces redacted reasoning.
+  const thoughts = items.filter(isReasoning).flatMap((part) => {
+    const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
+    return thought ? [{ part, thought, content: follow(thought) }] : [];
+  });
+  const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
+  const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
+  const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
+  const [first] = parts;
+  const type = first?.get("type");
+  const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
+  if (text === undefined || type === undefined)
+    return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
+  const { raw, sources } = json(text);
+  return { content: rawLiteral(raw, [...sources, type]), reasoning };
+};
+
+const partOf = ({ follow, resolved }: Attachments, part: Value) => {
+  const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
+  if (type?.text === "image" && image)
+    return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
+  const sound = audio && follow(audio);
+  const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
+  if (type?.text !== "audio" || data === undefined) return resolved(part);
+  const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
+  return { type: literal("input_audio", type), input_audio };
+};
+
+type Attachments = ReturnType<typeof openAttachments>;
+
+/** Includes the quotes of a reference. */
+const maxReferenceBytes = 64;
+
+/** Replaces references with attachments or, in older logs, contents of the transcript. */
+const openAttachments = (sample: Value) => {
+  const attachment = (id: string, at: Value) => {
+    const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
+    if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
+    return content;
+  };
+  /** Returns a value that is not a reference unchanged. */
+  const follow = (value: Value) => {
+    const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
+    return id === undefined ? value : attachment(id, value);
+  };
+  /** `sources` lists the value and its attachments. */
+  const json = (value: Value) => {
+    const sources = [value];
+    const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
+      const attached = attachment(id, value);
+      sources.push(attached);
+      return attached.raw;
+    });
+    return { raw, sources };
+  };
+  const resolved = (value: Value) => {
+    const { start, end } = value.span;
+    if (value.isScalar && end - start > maxReferenceBytes) return value;
+    const { raw, sources } = json(value);
+    return sources.length === 1 ? value : rawLiteral(raw, sources);
+  };
+  return { follow, json, resolved };
+};
+
+/** Omits tools of models whose messages are not in the sample. */
+const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
+  const tools = new Map<string, Json>();
+  for (const event of events) {
+    const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));
+    for (const tool of isOwn ? event.items("tools") : []) {
+      const name = tool.get("name");
+      if (name?.text === undefined || tools.has(name.text)) continue;
+      const [description, parameters] = ["description", "parameters"].map((key) => {
+        const value = tool.get(key);
+        return value && resolved(value);
+      });
+      tools.set(name.text, { type: "function", function: { name, description, parameters } });
+    }
+  }
+  return nonEmpty([...tools.values()]);
 };

@@ -1,9 +1,17 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
-import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
+import {
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  haveTexts,
+  stemOf,
+  toToolCalls,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
@@ -22,9 +30,8 @@ export const miniSweAgent: Format = {
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
 };
 
-/** The prompts of each version contain one of these commands. */
+/** One of the first two messages contains one of these commands. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
-const maxPrompts = 2;
 
 export const miniSweAgentMessages: Format = {
   ...miniSweAgent,
@@ -35,7 +42,7 @@ export const miniSweAgentMessages: Format = {
   recognizes: ({ value }) => {
     const messages = value.items();
     const isPrompt = (message: Value) => promptPattern.test(message.get("content")?.raw ?? "");
-    return messages.length > 1 && haveTexts(value, "role") && messages.slice(0, maxPrompts).some(isPrompt);
+    return messages.length > 1 && haveTexts(value, "role") && messages.slice(0, 2).some(isPrompt);
   },
 };
 
@@ -64,11 +71,8 @@ const turnsOf = (run: Run, message: Value) => {
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
-  if (malformed)
-    run.skip(
-      malformed,
-      "a response with a format error, because the agent's later prompts do not contain the response",
-    );
+  const why = "because the agent's later prompts do not contain the response";
+  if (malformed) run.skip(malformed, `a response with a format error, ${why}`);
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
@@ -78,10 +82,8 @@ const sampledTurn = (run: Run, message: Value) => {
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
   if (sampled?.get("message")?.isObject && finish) {
-    for (const key of ["role", "content", "tool_calls"]) {
-      const value = message.get(key);
-      if (value) run.leaveOut(value, "the choice of extra.response repeats it");
-    }
+    for (const value of ["role", "content", "tool_calls"].flatMap((key) => message.get(key) ?? []))
+      run.receipt?.leaveOut(value, "the choice of extra.response repeats it");
     return [sampled];
   }
   return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];

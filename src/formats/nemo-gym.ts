@@ -1,12 +1,11 @@
-/** Rollouts of NeMo Gym. A line has a prompt and a response of the Responses API, and values of a verifier. */
+/** Rollouts of NeMo Gym, with a prompt and a response of the Responses API. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward, toTools } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
-/** Names of files next to the rollouts: files of failed attempts, and files without rollouts. */
+/** Files of failed attempts, and files without rollouts. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 
@@ -30,10 +29,9 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
     return [];
   }
-  const group = groupOf(record);
-  record.group = group;
+  record.group = groupOf(record);
   const rollout = value.get("_ng_rollout_index");
-  const isFirst = run.isFirst(rollout ? `${group} ${rollout.raw}` : `${position} ${file}`, record);
+  const isFirst = run.isFirst(rollout ? `${record.group} ${rollout.raw}` : `${position} ${file}`, record);
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [trajectoryOf(run, value)];
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
@@ -46,21 +44,21 @@ const trajectoryOf = (run: Run, row: Value) => {
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
   const before = instructions ? [{ role: "system", content: instructions }] : [];
-  const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
-  const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
+  const isMetric = (key: string, { canBeMetric }: Value) => canBeMetric && !key.startsWith("_");
+  const members = row.flatMembers().filter(([key]) => key !== "reward");
   return buildTrajectory({
     reward,
     turns: [...before, ...convertInput(run, params.require("input")), ...convertOutput(run, response)],
     tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
-    metrics,
+    metrics: members.filter(([key, value]) => isMetric(key, value)),
     metadata: [
-      ...row.flatMembers().filter(([key]) => !taken.has(key)),
+      ...members.filter(([key, value]) => !isMetric(key, value)),
       ["agent_ref.name", row.get("agent_ref", "name")],
     ],
   });
 };
 
-/** Returns the key of a group. The key includes the file, because each run numbers its tasks. */
+/** Each run numbers its tasks, so the key includes the file. */
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
@@ -71,9 +69,8 @@ const groupOf = ({ value, file }: SourceRecord) => {
   return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
-const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
-
 const buildFailure = (row: Value) => {
-  const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText);
+  const keys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
+  const message = keys.map((key) => row.get(key)).find((value) => value?.isText);
   return buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
 };

@@ -1,11 +1,11 @@
-/** Composes JSON from values as they were written, and from texts and numbers that rollcall adds. */
+/** Composes JSON from unchanged values, and from texts and numbers that rollcall adds. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** JSON that rollcall composes, and its sources in the record. */
+/** Composed JSON, and its sources in the record. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -21,36 +21,35 @@ export type Member = readonly [key: string, value: Json | undefined];
 
 type PlainObject = { readonly [key: string]: Json | undefined };
 type Scalar = string | number | null;
-/** For keys of a record, because a plain object would put keys that are integers first. */
-type OutputMap = Map<string, Json | undefined>;
-export type Json = Value | JsonLiteral | OutputMap | PlainObject | readonly Json[] | Scalar;
+/** A map keeps the order of keys that are integers. */
+export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
 
-export const literal = (data: unknown, ...sources: JsonSources): Json => rawLiteral(JSON.stringify(data), sources);
+export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
 
-export const rawLiteral = (json: string, sources: JsonSources): Json => new JsonLiteral(json, sources);
+export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
-/** Writes values other than texts, such as the arguments of a call, as JSON in a string. */
-export const toText = (value: Value): Json => (value.isText ? value : literal(unindentJson(value.raw), value));
+/** Writes a value that is not text as JSON in a string. */
+export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
 export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 /** Of members with the same key, the last counts. */
-export const nonEmptyMap = (members: Iterable<Member>): Json | undefined => {
+export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
 /** Also adds members; undefined removes a member. */
-export const replaceMembers = (value: Value, replacements: PlainObject): Json =>
+export const replaceMembers = (value: Value, replacements: PlainObject) =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
 export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
 
 const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 
-/** Returns the members of a map or plain object, or the elements of a list; nothing for other JSON. */
+/** Returns nothing for values, literals and scalars. */
 export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -60,7 +59,7 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Finds the record's value that became the JSON at a path, and the rest of the path below this value. */
+/** Finds the value that became the JSON at a path. `rest` is the path below this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -91,7 +90,7 @@ export class JsonWriter {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   length = 0;
 
-  write(bytes: Buffer, start = 0, end = bytes.length): void {
+  write(bytes: Buffer, start = 0, end = bytes.length) {
     const after = this.length + end - start;
     if (after > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * after);
     if (end - start > maxLoopBytes) bytes.copy(this.#bytes, this.length, start, end);
@@ -99,13 +98,13 @@ export class JsonWriter {
     this.length = after;
   }
 
-  writeOnOneLine(json: Json): Buffer {
+  writeOnOneLine(json: Json) {
     const start = this.length;
     this.#writeJson(json);
     return replaceLineEnds(this.#bytes.subarray(start, this.length));
   }
 
-  take(start = 0): Buffer {
+  take(start = 0) {
     const bytes = this.#bytes.subarray(start, this.length);
     this.length = start;
     if (start === 0 && this.#bytes.length > initialBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
@@ -140,7 +139,7 @@ export class JsonWriter {
   }
 }
 
-/** Keys and texts that formats add to each trajectory, as JSON. */
+/** Keys and texts that recur in trajectories, as JSON. */
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 

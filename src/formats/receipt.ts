@@ -5,25 +5,25 @@ import { Value } from "./value.ts";
 
 interface Outcome {
   /** A carried value is written with its bytes. A changed value has another form, or repeats a written value. */
-  readonly list: "left_out" | "changed" | "carried";
-  /** The reason, or the path of the converted value in a trajectory, an exception or a group. */
-  readonly text: string;
+  list: "left_out" | "changed" | "carried";
+  /** The reason, or the path of the converted value (`trajectory.metrics.tokens`). */
+  text: string;
 }
-
-/** Paths have no indexes (`completion[].content`). */
-type ValueCount = Outcome & { readonly file: string; readonly path: string; count: number };
 
 const unconverted = "the record could not be converted";
 
+export type Receipt = ReturnType<typeof openReceipt>;
+
 /** Leaves are scalars, and empty arrays and objects. */
-export type ReceiptData = ReturnType<ReturnType<typeof openReceipt>["data"]>;
+export type ReceiptData = ReturnType<Receipt["data"]>;
 
 export const openReceipt = () => {
   const formats = new Set<string>();
-  const counts = new Map<string, ValueCount>();
-  /** The first outcome of each value, by the value's id, until `addRecord` counts the values. */
+  /** Paths have no indexes (`completion[].content`). */
+  const counts = new Map<string, Outcome & { file: string; path: string; count: number }>();
+  /** The first outcome of each value of a record, by the value's id. */
   const outcomes = new Map<number, Outcome>();
-  /** Names of counted documents, because several records can refer to the same document. */
+  /** Names of counted documents. Several records can refer to one document. */
   const documents = new Set<string>();
   const setOutcome = ({ id }: Value, outcome: Outcome) => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
@@ -36,23 +36,25 @@ export const openReceipt = () => {
   };
   const countLeaf = (file: string, path: string, { list, text }: Outcome) => {
     const key = `${list} ${file} ${path} ${text}`;
-    const existing = counts.get(key);
-    if (!existing) counts.set(key, { list, file, path, text, count: 1 });
-    else existing.count++;
+    const counted = counts.get(key) ?? { list, file, path, text, count: 0 };
+    counted.count++;
+    counts.set(key, counted);
   };
 
   return {
     leaveOut,
-    /** Counts a value that is not written, because the value at `to` has the same content. */
-    countRepeated: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
+    /** Counts a value that identifies or repeats the value at the path `to`. */
+    addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
     /** @param rollouts undefined if the record could not be converted */
-    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]): void {
+    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
-        if (error !== undefined) leaveOut(part, unconverted);
-        if (exception !== undefined) leaveOut(part, "only the exception of a failed rollout is converted");
+        if (error) leaveOut(part, unconverted);
         if (trajectory !== undefined) setTargets(trajectory, "trajectory");
-        if (exception !== undefined) setTargets(exception, "exception");
+        if (exception !== undefined) {
+          leaveOut(part, "only the exception of a failed rollout is converted");
+          setTargets(exception, "exception");
+        }
         for (const [key, json] of members) setTargets(json, `group.${key}`);
       }
       const reasonFor = (leaf: Value) => {
@@ -64,15 +66,15 @@ export const openReceipt = () => {
       const countAll = (file: string, root: Value) => {
         const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
         for (let next = pending.pop(); next; next = pending.pop()) {
-          const { current, path } = next;
-          const outcome = outcomes.get(current.id) ?? next.around;
+          const { current, path, around } = next;
+          const outcome = outcomes.get(current.id) ?? around;
           const children = [...current.items().entries(), ...current.members()];
           for (const [key, child] of children.reverse()) {
             const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
             pending.push({ current: child, path: joinPath(path, key), around: below });
           }
           if (children.length > 0) continue;
-          // If the JSON in a string was parsed, counts the values of this JSON, unless the string has a target.
+          // Parsed JSON in a string counts as its values, unless the string has a target.
           const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
           if (inner) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });
@@ -99,7 +101,7 @@ export const openReceipt = () => {
   };
 };
 
-const sumCounts = (counts: readonly Pick<ValueCount, "count">[]) => counts.reduce((sum, { count }) => sum + count, 0);
+const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
 
 const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;

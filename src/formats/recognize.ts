@@ -31,8 +31,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-export const loadFormats = async (): Promise<readonly Format[]> =>
-  await Promise.all(Object.values(formats).map(async (load) => await load()));
+export const loadFormats = async () => await Promise.all(Object.values(formats).map((load) => load()));
 
 type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
 
@@ -45,7 +44,7 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Reads the inputs one by one, because a document is in memory until it is recognized. */
+/** Only one input at a time is in memory. */
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
@@ -97,7 +96,7 @@ const recognizeInput = async (
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
-  /** The kind of a file of unknown format, if none of its records can be read. */
+  /** Undefined if a record can be read. */
   const damagedKind: keyof input.RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: own, rejection, damagedKind };
@@ -132,7 +131,7 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** Returns the formats that recognize a first record, or the only possible format of a damaged or too large file. */
+/** Returns formats that recognize a first record, or the only possible format of a damaged or too large file. */
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
@@ -175,7 +174,7 @@ type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; val
 
 const maxFirstLines = 20;
 
-/** Yields candidates for the first record: the first lines that are objects, and the whole file. */
+/** Yields the first lines that are objects, and the whole file. */
 async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));

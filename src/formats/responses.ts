@@ -1,21 +1,20 @@
-/** Converts items of the Responses API to chat messages, and sampled items to choices. */
+/** Converts items of the Responses API to messages and choices. The functions throw ConversionError. */
 import type { Run } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
-import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
+import { literal, nonEmpty, toText } from "./output-json.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];
 type ResponsePart = Turn | Value;
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
-/** @throws ConversionError */
-export const convertInput = (run: Run, input: Value): readonly Json[] => {
+export const convertInput = (run: Run, input: Value) => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Returns choices, and results of calls. @throws ConversionError */
-export const convertOutput = (run: Run, response: Value): readonly Json[] => {
+/** Returns choices, and results of calls. */
+export const convertOutput = (run: Run, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -63,18 +62,17 @@ const splitTurns = (run: Run, items: Value) => {
 const mergeTurn = (turn: Turn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
-  const texts = content?.isList ? textsIn(content.items()) : content ? [content] : [];
-  const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
+  const parts = content?.items() ?? [];
   return {
     role: message?.get("role") ?? "assistant",
-    content: joinTexts(texts) ?? null,
-    refusal: joinTexts(refusals),
+    content: (content?.isList ? joinTexts(textsIn(parts)) : content) ?? null,
+    refusal: joinTexts(parts.flatMap((part) => part.get("refusal") ?? [])),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
     tool_calls: nonEmpty(callsIn(turn).map(callOf)),
   };
 };
 
-/** A single text keeps its bytes. */
+/** Keeps the bytes of a single text. */
 const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
@@ -102,8 +100,8 @@ const logprobsIn = (turn: Turn) => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
-/** Converts the result of a tool, or a message of another role. @throws ConversionError */
-export const convertItem = (item: Value): Json => {
+/** Converts the result of a tool, or a message of another role. */
+export const convertItem = (item: Value) => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
   return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
@@ -111,11 +109,11 @@ export const convertItem = (item: Value): Json => {
 
 const contentOf = (content: Value) => {
   if (!content.isList) return toText(content);
-  const parts = content.items();
-  return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
+  const [only, ...more] = content.items();
+  return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(partOf);
 };
 
-/** Returns a part unchanged if chat messages have no type for the part. */
+/** Keeps a part for which chat messages have no type. */
 const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
@@ -123,6 +121,6 @@ const partOf = (part: Value) => {
   if (type?.text === "input_image" && image?.isText)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   if (type?.text !== "input_file") return part;
-  const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return { type: literal("file", type), file: new Map(file) };
+  const [file_id, filename, file_data] = ["file_id", "filename", "file_data"].map((key) => part.get(key));
+  return { type: literal("file", type), file: { file_id, filename, file_data } };
 };

@@ -1,17 +1,25 @@
-/** Builds the parts of rollouts: groups, rewards, trajectories and exceptions. */
+/** Builds messages, choices, tools, rewards, trajectories and exceptions. The functions throw ConversionError. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
-import { formatList } from "../sentences.ts";
+import { formatList, pluralize } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { Rollout, Run } from "./format.ts";
-import { unwrap } from "./messages.ts";
-import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
+import {
+  type Json,
+  literal,
+  type Member,
+  nonEmpty,
+  nonEmptyMap,
+  rawLiteral,
+  replaceMembers,
+  toText,
+} from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** A ConversionError breaks only this part. */
-export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
+export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout) => {
   try {
     return { group, part, ...convert() };
   } catch (thrown) {
@@ -20,41 +28,35 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
   }
 };
 
-interface RolloutReward {
-  readonly reward: Json;
-  /** The reward's part of the dedup key. */
-  readonly identity?: string;
-}
-
 type TrajectoryParts = Readonly<{
-  reward: RolloutReward;
+  reward: ReturnType<typeof findReward>;
   turns: readonly Json[];
   tools?: Json | undefined;
   histories?: readonly Json[];
   policy?: Value | undefined;
-  metrics?: Iterable<Member>;
-  metadata?: Iterable<Member>;
+  metrics: Iterable<Member>;
+  metadata: Iterable<Member>;
   startTime?: Json | undefined;
   identity?: string;
 }>;
 
-export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
-  const { reward, histories = [], policy, metrics = [], metadata = [], identity = "" } = parts;
+export const buildTrajectory = (parts: TrajectoryParts) => {
+  const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
   const trajectory = {
-    messages_and_choices: parts.turns,
-    tools: parts.tools,
+    messages_and_choices: turns,
+    tools,
     additional_histories: nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: nonEmptyMap(metrics),
-    metadata: nonEmptyMap(metadata),
-    start_time: parts.startTime,
+    metrics: nonEmptyMap(parts.metrics),
+    metadata: nonEmptyMap(parts.metadata),
+    start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: Json, type?: Json, traceback?: Json): Json => {
+export const buildException = (message: Json, type?: Json, traceback?: Json) => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
@@ -63,7 +65,7 @@ export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.
 
 type RewardQuery = Readonly<{
   record: Value;
-  /** Ids for `--rewards`. */
+  /** For `--rewards`. */
   ids: readonly (Value | string | undefined)[];
   readOwn?: () => Json | undefined;
 }>;
@@ -80,8 +82,8 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
   return undefined;
 };
 
-/** `--reward-from` and `--rewards` override `readOwn`. @throws ConversionError */
-export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): RolloutReward => {
+/** `--reward-from` and `--rewards` override `readOwn`. `identity` is a part of the dedup key. */
+export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { reward: Json; identity?: string } => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom) {
     const value = readPath(record, rewardFrom);
@@ -106,12 +108,13 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): Rol
   }
   const reward = readOwn?.();
   if (reward === undefined) throw missingReward(record);
-  return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
+  return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
-export const toReward = (run: Run, value: Value): Json | undefined => {
-  if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
+export const toReward = (run: Run, value: Value) => {
+  if (value.isNumber) return value;
+  if (!value.canBeMetric) return undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
 };
@@ -126,29 +129,26 @@ const parseReward = (run: Run, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-/** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
+/** Returns a number or boolean, or undefined. @throws ConversionError for another value */
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  const fix = option ? ` (pass ${option})` : "";
-  throw value.error(`${key} is ${kind}, not a number${fix}`);
+  throw value.error(`${key} is ${kind}, not a number${option ? ` (pass ${option})` : ""}`);
 };
 
 /** @param path default: the path of a number with a usual name for rewards */
 export const missingReward = (record: Value, path?: string) => {
-  const suggested = path === undefined ? suggestReward(record.members()) : undefined;
-  const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
+  const option = (path ? undefined : suggestReward(record.members())) ?? `--reward-from ${path ?? "<path>"}`;
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 
 const suggestReward = (members: Members) => {
-  const [path, ...more] = findRewardColumns(listValues(members, isNumeric).map(([name]) => name));
-  if (path === undefined) return undefined;
-  if (more.length === 0) return formatCommandLine(["--reward-from", path]);
-  const names = [path, ...more].map((name) => formatCommandLine([name]));
-  return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
+  const paths = findRewardColumns(listValues(members, isNumeric).map(([path]) => path));
+  const words = paths.map((path) => formatCommandLine([path]));
+  if (words.length < 2) return words[0] && `--reward-from ${words[0]}`;
+  return `--reward-from with one of ${formatList(words, maxNamedPaths)}`;
 };
 
 /** Limits of the search for numbers that a message names. */
@@ -167,9 +167,9 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
     for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
     level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
       const value = unwrap(given);
-      const items = value.items().map((item) => ["0", item] as const);
-      const children = items.length === 1 ? items : value.members();
-      return children.map(([key, one]) => [`${path}.${key}`, one] as const);
+      const [item, ...more] = value.items();
+      const children: Members = item && more.length === 0 ? [["0", item]] : value.members();
+      return children.map(([key, child]) => [`${path}.${key}`, child] as const);
     });
   }
   return found;
@@ -181,8 +181,145 @@ const describeNumbers = (record: Value, path: Path) => {
   const kind = seeksLists ? "lists of numbers" : "numbers";
   const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
   const paths = listValues(record.members(), matches).map(([name]) => name);
-  const near = findNearest(path.join("."), paths);
-  const named = [...new Set([near ?? [], paths].flat())].map(shortName);
-  if (named.length === 0) return `the record has no ${kind}`;
-  return `paths of ${kind} in the record: ${formatList(named, maxNamedPaths)}`;
+  if (paths.length === 0) return `the record has no ${kind}`;
+  const named = new Set([findNearest(path.join("."), paths) ?? [], paths].flat());
+  return `paths of ${kind} in the record: ${formatList([...named].map(shortName), maxNamedPaths)}`;
+};
+
+/** No other choice of the response is recorded, so the index is 0. */
+export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
+  finish_reason: finish,
+  index: 0,
+  message,
+  logprobs,
+});
+
+export const deriveFinish = (run: Run, callsTools: boolean) => {
+  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
+  return callsTools ? "tool_calls" : "stop";
+};
+
+export const textChoice = (run: Run, content: Value, finish?: Json) =>
+  choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
+
+export const orderNote = "matched tool results without tool_call_id to the calls by order";
+
+/** False for an empty list. */
+export const haveTexts = (list: Value | undefined, key: string) => {
+  const items = list?.items() ?? [];
+  return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
+};
+
+/** Accepts text, a list of messages, or such a list as JSON in a string. Errors contain `name`. */
+export const toTurns = (
+  run: Run,
+  given: Value,
+  { name, isSampled = false, lastFinish }: { name: string; isSampled?: boolean; lastFinish?: Json | undefined },
+) => {
+  const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
+  if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
+  if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
+  const messages = value.items();
+  const roles = messages.map((message) => message.textAt("role"));
+  const unknown = messages[roles.indexOf(undefined)];
+  if (unknown) throw unknown.error(`a message of ${name} has no role`);
+  const last = roles.lastIndexOf("assistant");
+  let caller: Value | undefined;
+  let answeredIds: string[] = [];
+  return messages.map((message, at) => {
+    if (roles[at] === "tool") {
+      const recordedId = message.textAt("tool_call_id");
+      const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
+      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
+      answeredIds.push(id);
+      if (recordedId !== undefined) return toChatMessage(message, false);
+      run.note(orderNote);
+      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
+      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
+    }
+    if (roles[at] !== "assistant") return toChatMessage(message, false);
+    caller = message;
+    answeredIds = [];
+    const turn = toChatMessage(message, isSampled);
+    if (!isSampled) return turn;
+    return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));
+  });
+};
+
+const listCallIds = (caller: Value | undefined) =>
+  caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
+
+export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
+
+/** Only the message of a choice may have null calls. */
+export const toChatMessage = (message: Value, isSampled: boolean) => {
+  const calls = toToolCalls(message);
+  if (calls instanceof Value) return message;
+  const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
+  return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
+};
+
+/** Returns the recorded list if its calls are complete; undefined without calls. */
+export const toToolCalls = (message: Value) => {
+  const items = message.items("tool_calls");
+  if (items.length === 0) return undefined;
+  const calls = items.map((call) => toToolCall(call));
+  return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
+};
+
+export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
+
+/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without a type or text as arguments. */
+export const toToolCall = (call: Value, newId?: Json) => {
+  const unwrapped = unwrap(call);
+  const fn = unwrapped.get("function");
+  const isNested = fn?.isObject;
+  const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
+  const args = (isNested ? fn : unwrapped).get("arguments");
+  const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
+  if (isComplete || name === undefined) return call;
+  return {
+    id: newId ?? unwrapped.get("id"),
+    type: unwrapped.get("type") ?? "function",
+    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
+    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),
+  };
+};
+
+export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
+
+export const toArguments = (args: Value | undefined) => (args === undefined ? "{}" : toText(args));
+
+const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
+  Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
+
+/** Completes flat tools (`{name, description, …}`); undefined without function tools. */
+export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
+
+const toTool = (tool: Value): Json | readonly [] => {
+  const type = tool.get("type");
+  if (type && type.text !== "function") return [];
+  const fn = tool.get("function");
+  if (fn) return type ? tool : { type: "function", function: fn };
+  if (!tool.has("name")) return [];
+  const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
+  return { type: type ?? "function", function: new Map(members) };
+};
+
+/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. */
+export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
+  const values = logprobs.items();
+  if (values.length !== ids.length)
+    throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
+  const tokens = values.map((logprob, at) => {
+    const id = ids[at];
+    if (!logprob.isNumber) throw logprob.error("a logprob is not a number");
+    if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
+    return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
+  });
+  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);
 };

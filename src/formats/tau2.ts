@@ -1,9 +1,16 @@
-/** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
+/** Results of tau2-bench in one file or several. A simulation is a rollout. */
 import { basename, dirname, join } from "node:path";
-import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import type { Member } from "./output-json.ts";
-import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
+import type { Format, Run, SourceRecord } from "./format.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  convertPart,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  toToolCalls,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const tau2: Format = {
@@ -31,7 +38,7 @@ const isSimulation = (value: Value) =>
 /** The results of a run. The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
-const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
+const rolloutsOf = (run: Run, record: SourceRecord) => {
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
@@ -42,7 +49,7 @@ const rolloutsOf = (run: Run, record: SourceRecord): readonly Rollout[] => {
 };
 
 /** Returns errors for the listed simulations without a file, because their groups are incomplete. */
-const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[] => {
+const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -53,7 +60,7 @@ const listMissing = (run: Run, { value, file }: SourceRecord): readonly Rollout[
   return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
 };
 
-const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
+const rolloutOf = (run: Run, simulation: Value, results: Results) =>
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
@@ -65,17 +72,22 @@ const rolloutOf = (run: Run, simulation: Value, results: Results): Rollout =>
     }
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
+    const isMetadata = (key: string, { isNumber }: Value) =>
+      !["messages", "ticks", "reward_info"].includes(key) && !(isNumber && metricKeys.includes(key));
     return buildTrajectory({
       reward: findReward(run, { record: simulation, ids: [simulation.get("id")], readOwn: () => info.get("reward") }),
       turns: turnsOf(run, simulation),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
-      metadata: metadataOf(simulation, results),
+      metadata: [
+        ...simulation.flatMembers().filter(([key, value]) => isMetadata(key, value)),
+        ["domain", domainOf(results)],
+        ["model", results.value?.get("info", "agent_info", "llm")],
+      ],
     });
   });
 
-/** Keys of numbers that measure a simulation. Other numbers identify it, so they are metadata. */
+/** Other numbers identify a simulation, so they are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];
-const usedKeys = ["messages", "ticks", "reward_info"];
 
 const domainOf = ({ value }: Results) => value?.get("info", "environment_info", "domain_name");
 
@@ -83,14 +95,6 @@ const groupOf = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
   return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.text ?? task.raw}`;
 };
-
-const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
-  ...simulation
-    .flatMembers()
-    .filter(([key, { isNumber }]) => !usedKeys.includes(key) && !(isNumber && metricKeys.includes(key))),
-  ["domain", domainOf(results)],
-  ["model", results.value?.get("info", "agent_info", "llm")],
-];
 
 const turnsOf = (run: Run, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
@@ -105,9 +109,7 @@ const turnOf = (run: Run, message: Value, isOpening: boolean) => {
   if (role?.isText !== true) throw message.error("a message has no role");
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
   const isUsersOwn =
-    role.text === "user"
-      ? hasCalls(message) && (content?.text ?? "").trim() === ""
-      : message.textAt("requestor") === "user";
+    role.text === "user" ? hasCalls(message) && !content?.text?.trim() : message.textAt("requestor") === "user";
   if (isUsersOwn) return run.skip(message, "a tool message of the simulated user, because the agent did not see it");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
   return [{ role, tool_call_id, content: content ?? "" }];
@@ -115,18 +117,15 @@ const turnOf = (run: Run, message: Value, isOpening: boolean) => {
 
 const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
   const raw = message.get("raw_data");
-  const calls = toToolCalls(message);
-  const content = message.get("content") ?? null;
-  const turn = { role: message.get("role"), content, tool_calls: calls };
-  if (!raw && isOpening && calls === undefined) return turn;
-  const providerChoice = [raw, raw?.get("choices", 0)].find(isChoice);
-  if (providerChoice) {
-    run.leaveOut(message, "the choice in raw_data repeats it");
-    return providerChoice;
+  const tool_calls = toToolCalls(message);
+  const turn = { role: message.get("role"), content: message.get("content") ?? null, tool_calls };
+  if (!raw && isOpening && !tool_calls) return turn;
+  const first = raw?.get("choices", 0);
+  const recorded = [raw, first].find((value) => value?.get("finish_reason")?.isText && value.get("message")?.isObject);
+  if (recorded) {
+    run.receipt?.leaveOut(message, "the choice in raw_data repeats it");
+    return recorded;
   }
-  const finish = raw?.get("choices", 0, "finish_reason");
-  return choice(turn, finish?.isText ? finish : deriveFinish(run, calls !== undefined));
+  const finish = first?.get("finish_reason");
+  return choice(turn, finish?.isText ? finish : deriveFinish(run, tool_calls !== undefined));
 };
-
-const isChoice = (value: Value | undefined) =>
-  value?.textAt("finish_reason") !== undefined && value.get("message")?.isObject;

@@ -1,17 +1,17 @@
-/** Values of other tools' records. Each value keeps its bytes, so it can be written unchanged. */
+/** Values of records, which keep their bytes. `require` and `requireItems` throw ConversionError. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
 import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/walk.ts";
 
 interface JsonText {
-  readonly id: number;
-  readonly table: json.JsonTable;
-  /** The name of a document next to the record; undefined for the record itself. */
-  readonly document: string | undefined;
-  /** The string with JSON or array of numbers whose content this text is. Undefined for a record or document. */
-  readonly holder: Value | undefined;
-  /** Long texts by the nodes of their strings. In the bytes, these strings are empty. */
+  id: number;
+  table: json.JsonTable;
+  /** The name of a document next to the record. */
+  document: string | undefined;
+  /** The string with JSON, or array of numbers, whose content this text is. */
+  holder: Value | undefined;
+  /** Texts of strings that are empty in the bytes, by node. */
   longTexts: Map<number, Buffer> | undefined;
   /** Parsed strings with JSON, and expanded arrays of numbers, by node. */
   nested: Map<number, Value | undefined> | undefined;
@@ -42,7 +42,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts texts by key. The bytes have empty strings instead, so no output can contain these texts */
+  /** @param longTexts texts by key. No output can contain them, because these strings are empty in the bytes */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;
@@ -62,8 +62,8 @@ export class Value {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The record, the document, or the JSON in a string. `span` is a range of these bytes. */
-  get bytes(): Buffer {
+  /** The whole record or document, or the JSON in a string. `span` is a range of these bytes. */
+  get bytes() {
     return this.#in.table.bytes;
   }
 
@@ -81,28 +81,28 @@ export class Value {
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data(): unknown {
+  get data() {
     return this.text ?? JSON.parse(this.raw);
   }
 
-  get text(): string | undefined {
+  get text() {
     if (!this.isText) return undefined;
     return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
-  get number(): number | undefined {
+  get number() {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
-  error(reason: string): ConversionError {
+  error(reason: string) {
     return new ConversionError(reason, this);
   }
 
-  textAt(key: string): string | undefined {
+  textAt(key: string) {
     return this.get(key)?.text;
   }
 
-  isNullAt(key: string): boolean {
+  isNullAt(key: string) {
     return this.#member(key)?.isNull ?? false;
   }
 
@@ -143,23 +143,22 @@ export class Value {
     return value;
   }
 
-  has(...path: Path): boolean {
+  has(...path: Path) {
     return this.get(...path) !== undefined;
   }
 
-  hasAny(...keys: readonly string[]): boolean {
+  hasAny(...keys: readonly string[]) {
     return keys.some((key) => this.has(key));
   }
 
-  /** @throws ConversionError */
-  require(key: string): Value {
+  require(key: string) {
     const value = this.get(key);
     if (!value) throw this.error(`\`${key}\` is missing`);
     return value;
   }
 
-  /** Accepts a list, or a list in a string of JSON. @throws ConversionError */
-  requireItems(key: string): readonly Value[] {
+  /** Accepts a list, or a list in a string of JSON. */
+  requireItems(key: string) {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
     if (!list.isList) throw list.error(`\`${key}\` is not a list`);
@@ -179,7 +178,7 @@ export class Value {
     return items;
   }
 
-  /** The elements of an array that is one node, because it is empty or has only numbers. */
+  /** The elements of an array that is empty or has only numbers, which is a single node. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (!array) return [];
@@ -187,11 +186,11 @@ export class Value {
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
-  metricMembers(...path: Path): Members {
+  metricMembers(...path: Path) {
     return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
   }
 
-  flatMembers(...path: Path): Members {
+  flatMembers(...path: Path) {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
@@ -231,7 +230,7 @@ export class Value {
     return [...(holder?.path ?? []), ...innerPath];
   }
 
-  get #first(): number {
+  get #first() {
     return json.firstByteAt(this.#in.table, this.#node);
   }
 
@@ -245,7 +244,7 @@ export class Value {
     return node === undefined ? undefined : new Value(this.#in, node);
   }
 
-  #nested(read: () => JsonText | undefined): Value | undefined {
+  #nested(read: () => JsonText | undefined) {
     const { nested = new Map<number, Value | undefined>() } = this.#in;
     this.#in.nested = nested;
     if (!nested.has(this.#node)) {
@@ -265,7 +264,7 @@ export class ConversionError extends Error {
   }
 }
 
-/** Replaces NaN and Infinity with empty objects of the same length, so that all positions stay valid. */
+/** The replacements have the same length, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer) => {
   const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");

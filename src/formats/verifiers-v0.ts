@@ -1,8 +1,7 @@
-/** Results of verifiers v0. A line is a rollout with a prompt and a completion, as chat messages or text. */
+/** Results of verifiers v0. A prompt and a completion are chat messages or text. */
 import type { Format, Run, SourceRecord } from "./format.ts";
-import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward, toTools, toTurns, unwrap } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -28,13 +27,13 @@ const rolloutOf = (run: Run, record: SourceRecord) => {
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
     turns: turnsOf(run, row),
-    tools: toolsOf(row),
+    tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     metrics,
     metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
   });
-  for (const [key] of run.options.hasReceipt ? metrics : []) {
+  for (const [key] of run.receipt ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.reportRepeated(repeated, `trajectory.metrics.${key}`);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return trajectory;
 };
@@ -48,24 +47,21 @@ const turnsOf = (run: Run, row: Value) => {
   ];
 };
 
-const toolsOf = (row: Value) => {
-  const info = row.get("info");
-  return toTools(unwrap(row.get("tool_defs") ?? unwrap(info)?.get("oai_tools")));
-};
-
 /** Keys of a row that are not metrics, and are metadata only if they are null. */
-const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
+const usedKeys = ["prompt", "completion", "reward", "error"];
 
-/** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
+/** Default: the numbers at the top of a row, except ids and durations. */
 const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject) return metrics.metricMembers();
-  return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
+  return row
+    .members()
+    .filter(([key, { isNumber }]) => isNumber && !usedKeys.includes(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined) => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
-    isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
+    isNull || (isFlat && !usedKeys.includes(key) && !metrics.some(([name]) => name === key));
   const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
   return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];

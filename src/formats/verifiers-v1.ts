@@ -1,8 +1,17 @@
-/** Traces of verifiers v1 and prime-rl. A line is an episode with a graph of messages for each agent. */
+/** Traces of verifiers v1 and prime-rl. An episode has a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
-import { literal, type Member, rawLiteral } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
+import { literal, rawLiteral } from "./output-json.ts";
+import {
+  buildException,
+  buildTrajectory,
+  choice,
+  deriveFinish,
+  findReward,
+  hasCalls,
+  toChatMessage,
+  toLogprobs,
+  toTools,
+} from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
@@ -25,9 +34,9 @@ const openEpisodes = (run: Run): Converter => {
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
-    const agent = trace.get("agent");
-    if (agent?.get("trainable")?.data === false) return run.skip(trace, "a trace of an agent that is not trainable");
-    const name = agent?.textAt("name") ?? "agent";
+    if (trace.get("agent", "trainable")?.data === false)
+      return run.skip(trace, "a trace of an agent that is not trainable");
+    const name = trace.get("agent", "name")?.text ?? "agent";
     const first = agents.get(key) ?? name;
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
@@ -52,24 +61,33 @@ const openEpisodes = (run: Run): Converter => {
   };
 };
 
-const trajectoryOf = (run: Run, trace: Value, episode: Value): Rollout => {
+const trajectoryOf = (run: Run, trace: Value, episode: Value) => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
-  const [main = [], ...others] = branchesOf(run, trace);
+  const [turns = [], ...others] = branchesOf(run, trace);
   const tools = toTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
+  const scores = scoresIn(trace).map(([name, score]) => [`rewards.${name}`, score.get("score")] as const);
   return buildTrajectory({
     reward,
-    turns: main,
+    turns,
     tools,
-    histories: others.map((turns) => ({ messages_and_choices: turns, tools })),
+    histories: others.map((history) => ({ messages_and_choices: history, tools })),
     policy,
-    metrics: metricsOf(trace),
-    metadata: metadataOf(episode, trace),
+    metrics: [...trace.metricMembers("metrics"), ...scores],
+    metadata: [
+      ...trace.flatMembers(),
+      ...episode.flatMembers().map(([key, value]) => [`episode.${key}`, value] as const),
+      ...metadataPaths.split(" ").map((path) => [path, episode.get(...path.split("."))] as const),
+      ["agent.name", trace.get("agent", "name")],
+    ],
     startTime: readStart(trace),
     identity: ` ${policy?.raw ?? ""}`,
   });
 };
+
+const metadataPaths =
+  "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
 /** Returns a key that includes the run, or the file if the run is unknown. */
 const keyOf = ({ value, file }: SourceRecord) => {
@@ -88,14 +106,14 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
-/** Returns the last error, because earlier errors belong to earlier attempts. */
+/** Earlier errors belong to earlier attempts. */
 const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
-  for (const error of errors.slice(0, -1)) run.leaveOut(error, "errors of repeated attempts are left out");
+  for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Omits null scores, which mean that scoring did not run. */
+/** Null scores mean that scoring did not run. */
 const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value) => {
@@ -110,28 +128,11 @@ const rewardIn = (trace: Value) => {
   const sources = scored.flatMap(({ score, weight }) => [score, weight]);
   // A single score with the weight 1 keeps its digits.
   if (more.length === 0 && (first.weight?.number ?? 1) === 1) return rawLiteral(first.score.raw, sources);
-  return literal(
-    scored.reduce((sum, { value }) => sum + value, 0),
-    ...sources,
-  );
+  const sum = scored.reduce((total, { value }) => total + value, 0);
+  return literal(sum, ...sources);
 };
 
-const metricsOf = (trace: Value) => [
-  ...trace.metricMembers("metrics"),
-  ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
-];
-
-const metadataPaths =
-  "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
-
-const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
-  ...trace.flatMembers(),
-  ...episode.flatMembers().map(([key, value]) => [`episode.${key}`, value] as const),
-  ...metadataPaths.split(" ").map((path) => [path, episode.get(...path.split("."))] as const),
-  ["agent.name", trace.get("agent", "name")],
-];
-
-/** Converts the start from Unix seconds to a time, with all digits of its fraction. */
+/** Converts Unix seconds to a time with all digits of the fraction. */
 const readStart = (trace: Value) => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
@@ -145,7 +146,7 @@ const branchesOf = (run: Run, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
   const innerNodes = new Set(parents);
-  const leaves = nodes.flatMap((_, at) => (innerNodes.has(at) ? [] : [at]));
+  const leaves = [...nodes.keys()].filter((at) => !innerNodes.has(at));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
   const turn = (at: number) => {
@@ -168,9 +169,9 @@ const branchesOf = (run: Run, trace: Value) => {
 
 const parentOf = (node: Value, at: number) => {
   const parent = node.get("parent");
-  const index = parent?.number;
   if (!parent) return undefined;
-  if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
+  const { number = -1 } = parent;
+  if (Number.isInteger(number) && number >= 0 && number < at) return number;
   throw parent.error(`the parent of node ${at} is not an earlier node`);
 };
 
