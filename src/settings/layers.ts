@@ -1,6 +1,7 @@
 /** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { contradiction } from "../failures.ts";
+import { ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { toOptionName } from "../sentences.ts";
@@ -31,7 +32,7 @@ export type SettingsSources = Readonly<{
 
 export const localProfile = "local";
 export const defaultProfile = "default";
-const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
+const builtInProfiles = [defaultProfile, localProfile];
 
 /** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
@@ -42,29 +43,22 @@ export const checkProfileName = (name: string, where: FailureLocation) => {
   throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
-export const knownProfiles = (...files: readonly SavedFile[]) => {
+export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
-  try {
-    const file = readSaved(host, "settings");
-    if (name === "profile") return knownProfiles(file);
-    const texts = [...file.profiles.values()].map((members) => members[name]);
-    return [...new Set(texts.filter((text) => typeof text === "string"))];
-  } catch {
-    // Completion must not fail. Other commands report the broken file.
-    return name === "profile" ? builtInProfiles : [];
-  }
+  // Completion must not fail. Other commands report a broken file.
+  const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
+  if (name === "profile") return knownProfiles(file);
+  return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
 /** The profile may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
-  if (local === true && profile !== undefined && profile !== localProfile) {
-    const why = `--local selects the profile ${localProfile}`;
-    throw contradiction("--local", `--profile ${profile}`, why);
-  }
+  if (local === true && profile !== undefined && profile !== localProfile)
+    throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
   if (local === true) return toProfile(localProfile, { option: "--local" });
   if (profile !== undefined) return toProfile(profile, { option: "--profile" });
@@ -85,7 +79,7 @@ export const findLayers = (sources: SettingsSources) => {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
     throw contradiction(first, toOptionName(urlName), "the local service has its own URL");
   }
-  const saved: JsonObject | undefined = file.profiles.get(profile);
+  const saved = file.profiles.get(profile);
   // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
   const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen.warn));

@@ -15,10 +15,9 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) 
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const parseDuration = (text: string, minMs = 0) => {
+export const parseDuration = (text: string) => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
-  if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
 
@@ -137,8 +136,11 @@ const definitions = {
   split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
-  timeout: { about: "longest silence of the service (30s, for log 5m)", parse: (text) => parseDuration(text, 1) },
-  max_wait: { about: "total time for all retries", parse: (text: string) => parseDuration(text), fallback: "5m" },
+  timeout: {
+    about: "longest silence of the service (30s, for log 5m)",
+    parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
+  },
+  max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
   insecure_http: { about: "allow credentials over plain http", parse: parseBoolean, fallback: "false" },
