@@ -1,7 +1,7 @@
 /** The output of one run: format, colors, and both streams. */
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
-import { type Host, listSecrets } from "../host.ts";
+import { type Host, isSecretVariable } from "../host.ts";
 import { listSavedKeys, readVariableFiles } from "../settings/saved.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
@@ -12,15 +12,13 @@ import { type Format, isJsonFormat, type Paint, plainPaint } from "./views.ts";
 export const colorModes = ["auto", "always", "never"] as const;
 
 export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
-  readonly output?: Format | undefined;
-  readonly fields?: string | undefined;
-  readonly color?: string | undefined;
-};
+  readonly [Flag in "fields" | "color"]?: string | undefined;
+} & { readonly output?: Format | undefined };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` are known to be valid. Then a key that the run's document lacks is not an error. */
+  /** True if the names in `fields` are valid, so that a key that the run's document lacks is not an error. */
   readonly areFieldsChecked?: boolean;
 }
 
@@ -41,13 +39,12 @@ const spinnerColumns = 4;
 /** Searches all of `argv`, because even invalid arguments can contain secrets. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
-  const variables = [host.env, readVariableFiles(host.env)];
-  const urls = variables
-    .flatMap((env) => Object.entries(env))
-    .filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-  const typedSecrets = findSecrets([...host.argv, ...urls.map(([, value]) => value ?? "")]);
-  const secrets = [...typedSecrets, ...variables.flatMap(listSecrets), ...listSavedKeys(host)];
-  for (const secret of secrets) safe.addSecret(secret);
+  const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
+  const secrets = variables.flatMap(([name, value = ""]) => {
+    if (isSecretVariable(name)) return [value];
+    return /_(?:proxy|url|endpoint|ledger|store)$/i.test(name) ? findSecrets([value]) : [];
+  });
+  for (const secret of [...findSecrets(host.argv), ...secrets, ...listSavedKeys(host)]) safe.addSecret(secret);
   return safe;
 };
 
@@ -55,14 +52,10 @@ export type Screen = ReturnType<typeof openScreen>;
 
 type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
-type ScreenRequest = Readonly<{
-  host: Host;
-  options: ScreenOptions;
-  safe?: ReturnType<typeof openCleaner> | undefined;
-}>;
+type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
 /** @param safe the cleaner of the run's earlier screen; default: a new cleaner */
-export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
+export const openScreen = ({ host, options }: ScreenRequest, safe = openRunCleaner(host)) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
@@ -75,11 +68,11 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const errorColor = hasColor(host, "stderr", options.color);
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
-  let errorQueue: Promise<void> = Promise.resolve();
+  let errorQueue = Promise.resolve();
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
+  /** Writes to standard error, in the order of the calls. rollcall could not report errors of these writes. */
   const writeError = (formatText: FormatErrorText) => {
     const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
@@ -116,10 +109,10 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string) => {
     spinner?.stop();
-    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
-    const isDrawn = !terminal.isSizeUnknown;
-    spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
+    if (terminal.isSizeUnknown) return progress.noProgress;
+    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
+    spinner = progress.openSpinner({ host, label, color: errorColor, clean });
     return spinner;
   };
 
@@ -145,10 +138,10 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     },
     paint: () => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-    printText: (text: string) =>
-      terminal.stdout
-        ? print([safe.text(text)], { kind: "lines", isPaged: false })
-        : print([text], { kind: "redact-only", isPaged: false }),
+    printText: (text: string) => {
+      const kind = terminal.stdout ? "lines" : "redact-only";
+      return print([terminal.stdout ? safe.text(text) : text], { kind, isPaged: false });
+    },
     printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);
@@ -156,7 +149,7 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** Prints each command on one line, because a folded command cannot be pasted. */
+    /** Folds no command, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
