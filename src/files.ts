@@ -61,8 +61,7 @@ const unsafeOwnership = (part: string, message: string, fix: string) => {
 
 const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.statSync = fs.statSync) =>
-  ignoreErrors(() => read(path, { throwIfNoEntry: false }));
+const tryStat = (path: string, read = fs.statSync) => ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
 /** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
@@ -152,12 +151,14 @@ export const identifyFile = (file: string): string | undefined =>
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
-export const requireUnusedFile = (file: string) => {
+export const hasContent = (file: string) => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
-  if (facts?.isFile() !== true || facts.size === 0) return;
-  throw new Failure("usage", "output-exists", `${file} already exists`, {
-    hint: "choose another file, or remove this one",
-  });
+  return facts?.isFile() === true && facts.size > 0;
+};
+
+export const requireUnusedFile = (file: string) => {
+  const hint = "choose another file, or remove this one";
+  if (hasContent(file)) throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
 };
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */
@@ -194,8 +195,8 @@ export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(l
 
 /** Does not warn about an empty file, because opening the file sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
-  const found = isDatabaseUrl(location) ? undefined : tryStat(location);
-  const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
+  const isWritten = !isDatabaseUrl(location) && ignoreErrors(() => hasContent(location));
+  const looseMode = isWritten && checkFileMode(location, "600");
   if (looseMode) warn(looseMode);
 };
 
@@ -237,8 +238,8 @@ export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => 
     fs.writeSync(pipe, "\n");
     fs.closeSync(pipe);
   };
-  const listener = () => void unblock().catch(() => undefined);
-  signal.addEventListener("abort", listener, { once: true, signal: ended.signal });
+  const options = { once: true, signal: ended.signal };
+  signal.addEventListener("abort", () => void unblock().catch(() => undefined), options);
   return { end: () => ended.abort() };
 };
 
@@ -257,14 +258,13 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-type UserFile = Readonly<{
-  file: string;
-  pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
-  mode: number;
-}>;
+type Pieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
-export const savePieces = async ({ file, pieces, mode }: UserFile, { signal, sleep }: WaitingHost) => {
+export const savePieces = async (
+  { file, pieces, mode }: { file: string; pieces: Pieces; mode: number },
+  { signal, sleep }: WaitingHost,
+) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     const draft = writeUserFile(file, () => openDraft(file, mode));

@@ -22,17 +22,16 @@ export const printFailure = async (screen: Screen, failure: Failure) => {
 export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
   `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
-  const columns = screen.host.terminal.columns - indent;
-  return formatProblem(problem, { ...createStyle(screen, plainPaint), columns }).join("\n");
+export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent = 0) => {
+  const columns = host.terminal.columns - indent;
+  return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => ({
-  clean: safe.text,
-  paint,
-  /** Undefined in a pipe, so that text is not folded and has no excerpts. */
-  columns: isStderrForPeople ? host.terminal.columns : undefined,
-});
+/** `columns` is undefined in a pipe, so that text is not folded and has no excerpts. */
+const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
+  const columns = isStderrForPeople ? host.terminal.columns : undefined;
+  return { clean: safe.text, paint, columns };
+};
 
 type TextStyle = ReturnType<typeof createStyle>;
 
@@ -41,7 +40,7 @@ const foldText = (text: string, { columns }: TextStyle) =>
 
 /** The error document (output.md). Users rely on the order of the members. */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
-  const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
+  const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateReply(safe.text(text));
   const error = {
     code: failure.code,
@@ -52,7 +51,7 @@ export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
     hint,
     where,
     http: http && { ...http, said: http.said && shorten(http.said) },
-    problems: problems.length === 0 ? undefined : problems.slice(0, maxProblems).map(toProblemDocument),
+    problems: problems?.length ? problems.slice(0, maxProblems).map(toProblemDocument) : undefined,
     next,
   };
   return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? safe.text(value) : value));
@@ -110,8 +109,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
-  const isWhole = header.endsWith(rule);
-  const painted = isWhole ? header.slice(0, -rule.length) + paint("faint", rule) : header;
+  const painted = header.endsWith(rule) ? header.slice(0, -rule.length) + paint("faint", rule) : header;
   return [
     painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
@@ -174,8 +172,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // If a secret crosses an edge of the value, the cleaner finds the secret only in the whole text. Then the mark is at
-  // the start of the text.
+  // If a secret crosses an edge of the value, only the whole text is clean. Then the mark is at the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

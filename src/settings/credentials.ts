@@ -93,14 +93,16 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return { state: "command", ...owner, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
-    if (isProfileNamed) {
-      const ofProfile = findInLogin(use, origin) ?? (isCommandOfProfile ? findInCommand(use, origin) : undefined);
+    const fromLogin = () => findInLogin(use, origin);
+    const fromCommand = () => findInCommand(use, origin);
+    const ofProfile = isProfileNamed && (fromLogin() ?? (isCommandOfProfile ? fromCommand() : undefined));
+    if (ofProfile) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (ofProfile && unused.length > 0)
+      if (unused.length > 0)
         notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      if (ofProfile) return ofProfile;
+      return ofProfile;
     }
-    const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
+    const found = (await findInEnvironment(use)) ?? fromLogin() ?? fromCommand();
     if (found) return found;
     const login = adviseLogin(layers, use, origin, true);
     return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
@@ -135,11 +137,8 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
   // In this profile, the login would replace the saved key.
-  return failures.loginCommand(
-    isFirst ? profile : "<name>",
-    only,
-    `${toOptionName(name)} ${readValue(layers, setting)}`,
-  );
+  const option = `${toOptionName(name)} ${readValue(layers, setting)}`;
+  return failures.loginCommand(isFirst ? profile : "<name>", only, option);
 };
 
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
@@ -167,13 +166,13 @@ export const openVariables = (host: Host) => {
 };
 
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
-  const fileVariable = `${variable}_FILE`;
-  const { [variable]: value, [fileVariable]: file } = host.env;
-  if (value && file) throw failures.duplicateCredential(variable, fileVariable);
+  const environment = `${variable}_FILE`;
+  const { [variable]: value, [environment]: file } = host.env;
+  if (value && file) throw failures.duplicateCredential(variable, environment);
   if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
-  const from = `the file in ${fileVariable}`;
-  const where = { environment: fileVariable, file };
+  const from = `the file in ${environment}`;
+  const where = { environment, file };
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (!bytes) throw failures.invalidCredential(from, "long", where);
@@ -199,7 +198,7 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
 
 /** Long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-/** Maximum wait for output after a command ends. A program that the command started may keep the pipe open. */
+/** Maximum wait for output of an ended command, because a program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
@@ -209,7 +208,7 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Runs a `credential_command` without a shell. Returns the first line of its output, and never shows the output. */
+/** Runs a `credential_command` without a shell. Returns the first line of its output. */
 export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();

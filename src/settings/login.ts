@@ -12,13 +12,11 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-export const canAsk = (host: Host) => host.terminal.stdin;
-
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
 
 /** Returns a line, and all lines pasted after the line; undefined at the end of the input. */
-const promptForLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
+const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
   try {
@@ -68,25 +66,21 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
   return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
-type Login = Readonly<{ use: CredentialUse; origin: string }>;
-
 /** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
 /** Asks for a URL if no URL is set, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
-  if (username !== undefined && only !== undefined && only !== "calls") {
-    throw contradiction("--username", `--for ${only}`, "only calls need a user name");
+  if (username !== undefined) {
+    if (only && only !== "calls") throw contradiction("--username", `--for ${only}`, "only calls need a user name");
+    credentials.checkUsername(username, { option: "--username" });
   }
-  if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
-  if (settings.local) {
-    const why = "the local service makes its own key";
-    throw contradiction(`the profile ${localProfile}`, "auth login", why);
-  }
+  if (settings.local)
+    throw contradiction(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
   const uses = only === undefined ? credentials.credentialUses : [only];
   const findLogins = () =>
     uses.flatMap((use) => {
@@ -105,7 +99,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   const asked = new Set<values.SettingName>();
   const askNextSetting = async (key?: string): Promise<boolean> => {
     const names = findMissing();
-    const name = canAsk(host) ? names.find((each) => !asked.has(each)) : undefined;
+    const name = host.terminal.stdin ? names.find((each) => !asked.has(each)) : undefined;
     if (name === undefined) return false;
     asked.add(name);
     const isRequired = key === undefined && names.every((each) => asked.has(each));
@@ -115,10 +109,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   if (findLogins().length === 0) await askNextSetting();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
-  if (known.length === 0) {
-    const { host: missing } = credentials.useTargets[only ?? "log"];
-    throw settingMissing(values.urlSettingName(missing), settings.profile, false);
-  }
+  if (known.length === 0) throw settingMissing(findMissing()[0] ?? "base_url", settings.profile, false);
   const key = await readKey(sources, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
@@ -149,10 +140,12 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   };
 };
 
-type PromptOptions = Readonly<{ key: string | undefined; isRequired: boolean }>;
-
 /** Messages omit the answer, because the answer may be a key. */
-const promptForSetting = async (host: Host, name: values.SettingName, { key, isRequired }: PromptOptions) => {
+const promptForSetting = async (
+  host: Host,
+  name: values.SettingName,
+  { key, isRequired }: { key: string | undefined; isRequired: boolean },
+) => {
   const { about, example, parse } = values.settings[name];
   const form = example === undefined ? "" : `, such as ${example}`;
   for (;;) {
@@ -170,14 +163,18 @@ const findMistake = (text: string) => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-const readKey = async ({ host, screen }: SettingsSources, logins: readonly Login[], withToken: boolean) => {
+const readKey = async (
+  { host, screen }: SettingsSources,
+  logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
+  withToken: boolean,
+) => {
   // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
-  const isTyped = canAsk(host);
+  const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
-  const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : []));
-  const origins = [...new Set(logins.map(({ origin }) => origin))];
-  const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
+  const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : [])).join(", ");
+  const origins = new Set(logins.map(({ origin }) => origin));
+  const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
   for (let notice = ""; ; ) {
     // Joins pasted lines, so that a key of two lines is refused. The first line alone would be a wrong key.
     const text = isTyped

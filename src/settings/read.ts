@@ -128,7 +128,6 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
-    hide(PGPASSWORD);
     const readText = async () => (await readVariable(variable))?.text.trim();
     const text = typed?.trim() ?? (await readText());
     if (text === undefined || !urlPattern.test(text)) return undefined;
@@ -141,10 +140,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const path = parsed.url.href;
     // Only the environment's URL may contain a password. The password also applies to the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
-    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
-      hide(secret);
-      hide(encodeURIComponent(secret));
-    }
+    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) hide(secret);
     if (typed !== undefined && parsed.secret !== "") {
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });

@@ -1,4 +1,4 @@
-/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Finds the secrets in files. */
+/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Reads the secrets in files. */
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -42,7 +42,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
   return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
-/** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
+/** For the ledger and the local service; undefined if no variable names a folder. */
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -122,7 +122,7 @@ export const createAddition =
   (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** More than enough, because a writer holds the lock for only a few milliseconds. */
+/** A writer holds the lock for only a few milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
@@ -161,7 +161,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
 
 const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject) => {
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
-  const target = readIfExists(file) === undefined ? file : fs.realpathSync(file);
+  const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
   // This process has the lock, so any draft is from a killed writer.
   const removeDrafts = () => {
