@@ -112,7 +112,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     // On a terminal of unknown size, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
     const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
-    spinner = progress.openSpinner({ host, label, color: errorColor, clean });
+    spinner = progress.openSpinner(label, { host, color: errorColor, clean });
     return spinner;
   };
 

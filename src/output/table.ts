@@ -1,7 +1,7 @@
 /** Lays out a list for a terminal: chooses columns and widths, aligns decimal points, and adds tags to cells. */
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
-import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
+import type { CellTag, Paint, ShownColumn } from "./views.ts";
 import { truncate, widthOf } from "./width.ts";
 
 type TableView<Row> = Readonly<{
@@ -23,12 +23,9 @@ const gap = "  ";
 /** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
-type DrawnTable = Readonly<{ pieces: Iterable<string>; omitted: readonly string[] }>;
-
-export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
-  const { width, paint } = view;
-  if (view.rows.length === 0) return { pieces: [], omitted: [] };
-  const all = view.columns.map((column) => measureColumn(column, view));
+export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
+  if (rows.length === 0) return { pieces: [], omitted: [] };
+  const all = columns.map((column) => measureColumn(column, rows, clean));
   const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
   if (shown.length > 1 && sumWidths(shown, "min") > width) return { sections: toSections(all, width) };
   const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
@@ -37,8 +34,8 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
-const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>) => {
+/** Columns are omitted until `preferred` widths fit. If `min` widths do not fit, sections replace the table. */
+const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
   const cells = align === "decimal" ? alignPoints(texts) : texts;
@@ -161,8 +158,10 @@ const layOutRows = (
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
-  // The lookbehind prevents an attempt to match at each of many spaces.
-  return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
+  return text
+    .split("\n")
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
 };
 
 /** Maximum columns of a cell in a section. */

@@ -131,7 +131,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
+    return interrupted({ ...toCauseDetails(sent.obstacle), ...details, signal });
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
