@@ -1,4 +1,4 @@
-/** Connects a command: effective settings, log destinations, and a client of the deployed or the local service. */
+/** Connects a command: effective settings, log destinations, and a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Problem } from "./failure.ts";
@@ -28,13 +28,11 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
-  const [wait, left] = [waitMs, waitMs + leftMs].map((ms) =>
-    ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000),
-  );
-  return `attempt ${attempt} in ${wait} s (${left} s of --max-wait left)`;
+  const toSeconds = (ms: number) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000));
+  return `attempt ${attempt} in ${toSeconds(waitMs)} s (${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
 };
 
-/** Opens a client of the service. Default of `retries`: true, but false for the local service. */
+/** The local service is never retried. */
 export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
   const module = await import("./client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
@@ -91,8 +89,6 @@ export const resolveLogDestination = async (context: Context, settings: Settings
   return (await createResolver(settings, openStore))(modelId);
 };
 
-type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
-
 export const createDestinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
   const identifyStore = async () => {
@@ -100,7 +96,8 @@ export const createDestinationFilter = async ({ host }: Context, settings: Setti
     return await storeIdentity(await settings.service(), { host });
   };
   const resolve = await createResolver(settings, identifyStore);
-  return (logged: LogScope) => logged.account === account && logged.destination === resolve(logged.model);
+  return (logged: Readonly<Record<"destination" | "account" | "model", string>>) =>
+    logged.account === account && logged.destination === resolve(logged.model);
 };
 
 const createResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {

@@ -72,15 +72,15 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
-  /** Number of problems that `problems` lacks. */
+  /** Number of further problems. */
   omittedProblems: number;
-  /** The command to run next. */
+  /** A command. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
   retryable: boolean;
   /** True if nothing was sent and the message does not say so. */
   unsent: boolean;
-  /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
+  /** The code of what stopped the run, if the run ends with another code (output.md). */
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;

@@ -1,4 +1,4 @@
-/** Access to files and folders: safe permissions, atomic replacement, and reads and writes that a signal can end. */
+/** Reads and writes files: safe permissions, atomic replacement, and waits that a signal can end. */
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -63,7 +63,7 @@ const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
 const tryStat = (path: string, read = fs.statSync) => ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
-/** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
+/** Assumed: a group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -141,7 +141,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** The identity is the same for all names and links of a file; undefined for a pipe or device. */
+/** Returns the same identity for all names and links of a file; undefined for a pipe or device. */
 export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });

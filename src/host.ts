@@ -18,7 +18,7 @@ export type Host = Readonly<{
     stderr: boolean;
     columns: number;
     rows: number;
-    /** True if standard error is a terminal of unknown width, on which text cannot be redrawn in place. */
+    /** True if standard error is a terminal of unknown width. */
     isSizeUnknown: boolean;
   }>;
   /** Milliseconds since 1970. */

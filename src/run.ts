@@ -5,7 +5,7 @@ import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { isJsonFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
-/** Runs the command line of the process. Returns the exit code. Never throws, and never ends the process. */
+/** Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
@@ -43,8 +43,8 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     return 0;
   } catch (thrown) {
     screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
-    const explained = context?.explain(thrown).catch((defect: unknown) => defect);
-    const failure = toFailure((await explained) ?? thrown);
+    const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
+    const failure = toFailure(explained ?? thrown);
     await (await loadFailurePrinter()).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
     return toExitCode(failure);

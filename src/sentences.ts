@@ -7,7 +7,7 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Formats the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
+/** Takes the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
@@ -17,7 +17,7 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
-/** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
+/** Formats the start of a message, such as `a.jsonl:3:14: `. */
 export const positionPrefix = (location: FailureLocation) =>
   location.file === undefined ? "" : `${formatPosition(location)}: `;
 

@@ -30,7 +30,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   return { failed: failed.then(close), close };
 };
 
-/** Returns a page that redirects to `url`. rollcall composed `url`, so it needs no escaping. */
+/** rollcall composed `url`, so it needs no escaping. */
 const redirectPage = (url: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0;url=${url}">

@@ -81,7 +81,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
     hint && formatLead("hint:", "faint", cleanLine(hint)),
-    // The command is not folded, so that it is one line when a user copies it.
+    // Not folded, so that a user copies one line.
     next && `${paint("faint", "next:")} ${cleanLine(next)}`,
     stack && clean(stack),
   ];

@@ -1,4 +1,4 @@
-/** Prints the distribution of rewards on a terminal as bars, with shares of groups, trajectories and choices. */
+/** Prints rewards on a terminal as bars, with shares of groups, trajectories and choices. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 import { foldSentence } from "./width.ts";
@@ -46,7 +46,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards
   // If values are rounded, each represents a range. Edges at multiples of `rangeStep` never divide such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
-  // Edges usually have few digits, but the edges of large rewards that differ little need more digits.
+  // The edges of large rewards that differ little need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
   // Despite rounding errors, a value on an edge belongs to the bin after it. The last bin includes both of its edges.

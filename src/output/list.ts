@@ -66,11 +66,11 @@ function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColu
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
-/** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
+/** `member` is the key of the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** Prints JSON bytes. `member` may also be the key of an object. @throws Failure `invalid-option-value` */
+/** `member` may also be the key of an object. @throws Failure `invalid-option-value` */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
   await screen.print(formatJsonPieces(screen, { bytes, member }), { kind: "json" });
 

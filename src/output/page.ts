@@ -1,4 +1,4 @@
-/** Prints pages of titled sections with labelled lines and blocks. Usually folds lines only on a terminal. */
+/** Prints pages of titled sections with labelled lines and blocks. */
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -90,7 +90,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   });
 };
 
-/** Printed lines of a block whose middle is omitted, with `tailLines` lines from the end of the block. */
+/** Printed lines of a block whose middle is omitted. `tailLines` of them are from its end. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 /** A block with fewer lines to omit is shown completely. */

@@ -90,7 +90,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     });
   };
 
-  /** Writes to standard output, after everything that was queued for standard error. */
+  /** Writes to standard output, after all that was queued for standard error. */
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
@@ -126,7 +126,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     isForProgram,
     printsEvents,
     isStderrForPeople,
-    /** True if the reader of standard output left. Then a command that changes nothing can stop with exit code 0. */
+    /** True if the reader of standard output left, so that a command that changes nothing can stop. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
@@ -155,7 +155,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** If the result is JSON, prints nothing, because the JSON may have a key for warnings. */
+    /** Prints nothing for programs, because the JSON may have a key for warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -186,7 +186,7 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
   return no === "" && terminal[stream] && term !== "dumb";
 };
 
-/** Loads the 16 basic colors, which every terminal supports and users can configure. */
+/** Uses the 16 basic colors, which users can configure. */
 const loadPaint = async (isColored: boolean): Promise<Paint> => {
   if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");

@@ -46,7 +46,7 @@ export const openSink = (to: Readonly<{ stream: Writable; signal?: AbortSignal }
     ignoreSignal() {
       signal = undefined;
     },
-    /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
+    /** Also resolves when the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {

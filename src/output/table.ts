@@ -1,4 +1,4 @@
-/** Lays out a list for a terminal: chooses columns and widths, aligns decimal points, and adds tags to cells. */
+/** Lays out a list for a terminal: chooses columns and widths, and aligns decimal points. */
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
@@ -20,7 +20,7 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
+/** Small, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {

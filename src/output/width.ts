@@ -38,7 +38,7 @@ const measureGrapheme = (grapheme: string) => {
   return parts.reduce((sum, part) => sum + eastAsianWidth(part.codePointAt(0) ?? 0), isEmoji ? emojiWidth : 0);
 };
 
-/** Returns enough code units to fill the columns with graphemes of usual length. */
+/** Enough code units to fill the columns with usual graphemes. */
 const maxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {

@@ -24,7 +24,7 @@ import { setCommand } from "./read.ts";
 import { changeSaved, createAddition, parseDocument, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-/** `from` is the option, variable or file of the value. `problem` is null if the value is valid. */
+/** `from` is the option, variable or file of the value. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: SettingsSources) => {
@@ -101,7 +101,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because the name may be mistyped. Without a terminal, throws `failure`. */
+/** Asks before a profile is created, because its name may be mistyped. @throws `failure` without a terminal */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = async (
@@ -150,7 +150,7 @@ export const unsetSettings = async (sources: SettingsSources, typed: readonly st
   return { profile, names, absent };
 };
 
-/** Returns a profile's settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
+/** Returns the settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
 export const exportSettings = (sources: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;

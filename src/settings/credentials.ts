@@ -1,4 +1,4 @@
-/** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
+/** Finds the credential of a request in the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -21,7 +21,7 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the names of variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
+/** Returns the variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
@@ -155,7 +155,7 @@ type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Returns a function that reads each variable once, because `…_FILE` may name a pipe. */
+/** Returns a reader that reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, ReturnType<typeof readVariable>>();
   return async (variable: string) => {

@@ -19,12 +19,10 @@ export type SettingsSources = Readonly<{
   host: Host;
   flags: SettingFlags;
   screen: {
-    /** Redacts a secret in all later output. Called as soon as the secret is known. */
     hideSecret: (secret: string) => void;
     notice: (sentence: string) => void;
     warn: (problem: Problem) => void;
   };
-  /** The command's own defaults. */
   defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile may be unknown. */
   canBeNew?: boolean;
@@ -95,7 +93,7 @@ export const findLayers = (sources: SettingsSources) => {
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
-    toUnknownFailure: () => unknownProfile(profile, { known, where, create: "--create" }),
+    toUnknownFailure: () => unknownProfile(profile, { known, where, hint: "create it with --create" }),
     windows: host.platform === "win32",
     where: (name: string) => file.where(["profiles", profile, name]),
   };

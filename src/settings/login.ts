@@ -1,4 +1,4 @@
-/** Asks questions on a terminal. Logs in: reads a key, asks for missing settings, and saves the answers. */
+/** Asks questions on a terminal. A login reads a key, asks for missing settings, and saves both. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
@@ -115,7 +115,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   return {
     settings: { ...settings, credential },
     findLogins,
-    /** Returns the origin of a saved key that the login would replace by a key for another origin. */
+    /** Returns the other origin of a saved key that the login would replace. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       const replaced = findLogins().map(({ use, origin }) => {
@@ -125,7 +125,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       return replaced.find((origin) => typeof origin === "string");
     },
     askNextSetting: async () => await askNextSetting(key),
-    /** Saves the settings, then the key. Returns the path of the credentials file. */
+    /** Returns the path of the credentials file. */
     save: async () => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);

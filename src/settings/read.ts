@@ -50,7 +50,7 @@ export const readSettings = async (given: SettingsSources) => {
       return url.replace(/\/v1$/, "");
     },
     ...credentials.openCredentials(sources, layers, readVariable),
-    /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
+    /** @throws Failure `unsafe-ownership` */
     dataFolder() {
       const folder = findDataFolder(host);
       if (folder !== undefined) requireSafeOwnership(folder);
@@ -124,13 +124,17 @@ export const findLedgerFile = (host: FolderHost) => {
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** Returns undefined if the location is a file. */
-  const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
+  /** @param file the location if neither `typed` nor the variable is a URL */
+  const findLocation = async (
+    use: keyof typeof databases,
+    typed: string | undefined,
+    file: string | undefined,
+  ): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
     const readText = async () => (await readVariable(variable))?.text.trim();
     const text = typed?.trim() ?? (await readText());
-    if (text === undefined || !urlPattern.test(text)) return undefined;
+    if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
       const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
@@ -157,18 +161,16 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
     return { path, passwordCommand: async () => await Promise.reject(failure) };
   };
-  const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
-    (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
+  const { store } = layers.flags;
+  const { ROLLCALL_STORE: storeFile } = host.env;
   return {
-    ledgerLocation: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
-    storeLocation: async (typed = layers.flags.store) => {
-      const { ROLLCALL_STORE: file } = host.env;
-      return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
-    },
+    ledgerLocation: async (typed?: string) => await findLocation("ledger", typed, typed ?? findLedgerFile(host)),
+    storeLocation: async () =>
+      await findLocation("store", store, store ?? (storeFile ? resolve(storeFile) : undefined)),
   };
 };
 
-/** Matches URLs, even incomplete URLs, and connection strings of other programs. Other texts are paths. */
+/** Matches even incomplete URLs, and connection strings of other programs. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string) => {

@@ -204,7 +204,6 @@ const readSecretFile = (file: string) => {
   }
 };
 
-/** Returns the keys of all profiles. */
 export const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
   ignoreErrors(() => {

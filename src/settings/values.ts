@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
+/** Defines each setting (configuration.md), with its default and functions that parse and redact its value. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
@@ -91,11 +91,11 @@ type Setting<Value> = Readonly<{
   parse: Parse<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
-  /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
+  /** A function gets the profile's name and the text of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
   localFallback?: string;
-  /** A valid value for hints. Present if commands need the setting and it has no default. */
+  /** A value for hints. Present if commands need the setting and it has no default. */
   example?: string;
   hasOption?: true;
   /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */

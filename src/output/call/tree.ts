@@ -27,7 +27,7 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
 
 const isTree = ({ kind }: RawJson) => kind === "object" || kind === "list";
 
-/** Formats a value that fits next to its key; undefined if the value needs lines below the key. */
+/** Returns undefined if the value needs lines below its key. */
 const formatBeside = (value: RawJson, levels: number) => {
   if (isTree(value) && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
