@@ -144,7 +144,10 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const path = parsed.url.href;
     // Only the environment's URL may contain a password. The password also applies to the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
-    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) hide(secret);
+    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
+      hide(secret);
+      hide(encodeURIComponent(secret));
+    }
     if (typed !== undefined && parsed.secret !== "") {
       const fault = `the URL of ${title} contains a password`;
       throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
