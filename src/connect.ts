@@ -5,8 +5,8 @@ import type { Problem } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
-export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
-  await readSettings({ ...context, flags: { ...context.flags, ...flags } });
+export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
+  readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
 /** Returns a context for reading settings without notices. Default of `warn`: no warnings either. */
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
@@ -14,8 +14,8 @@ export const withoutNotices = (context: Context, warn: (problem: Problem) => voi
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
 });
 
-export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
-  await readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
+export const localSettings = (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
+  readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,

@@ -61,7 +61,7 @@ export const formatUsage = (command: Command) =>
 
 export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   ...root,
-  subcommands: await Promise.all(Object.values(nouns).map(async (load) => await load())),
+  subcommands: await Promise.all(Object.values(nouns).map((load) => load())),
 });
 
 export const listCommands = (command: Command): readonly Command[] => [

@@ -67,12 +67,12 @@ function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColu
 }
 
 /** `member` is the key of the array that `jsonl` and `--fields` apply to. */
-export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
-  await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
+export const printDocument = (screen: Screen, value: unknown, member?: string) =>
+  printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
 /** `member` may also be the key of an object. @throws Failure `invalid-option-value` */
-export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
-  await screen.print(formatJsonPieces(screen, { bytes, member }), { kind: "json" });
+export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
+  screen.print(formatJsonPieces(screen, { bytes, member }), { kind: "json" });
 
 function* formatJsonPieces(
   { format, fields, host, options }: Screen,

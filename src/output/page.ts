@@ -4,10 +4,9 @@ import type { Line, Page, Section } from "./views.ts";
 
 type Pages = Iterable<Page> | AsyncIterable<Page>;
 
-export const printPage = async (screen: Screen, page: Page) => await printPages(screen, [page]);
+export const printPage = (screen: Screen, page: Page) => printPages(screen, [page]);
 
-export const printPages = async (screen: Screen, pages: Pages) =>
-  await screen.print(formatPages(screen, pages), { kind: "lines" });
+export const printPages = (screen: Screen, pages: Pages) => screen.print(formatPages(screen, pages), { kind: "lines" });
 
 async function* formatPages(screen: Screen, pages: Pages) {
   let isEmpty = true;

@@ -104,12 +104,8 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 /** Asks before a profile is created, because its name may be mistyped. @throws `failure` without a terminal */
 type Confirm = (failure: Failure) => Promise<void>;
 
-export const setSetting = async (
-  sources: SettingsSources,
-  typed: Record<"name" | "value", string>,
-  confirm?: Confirm,
-) =>
-  await saveSettings(sources, confirm, (layers) => {
+export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
+  saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);
     if (problem) throw problem;
@@ -117,8 +113,8 @@ export const setSetting = async (
     return { [name]: typeof value === "boolean" ? value : typed.value };
   });
 
-export const importSettings = async (sources: SettingsSources, from: string, confirm?: Confirm) =>
-  await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
+export const importSettings = (sources: SettingsSources, from: string, confirm?: Confirm) =>
+  saveSettings(sources, confirm, (layers) => readImport(sources.host, from, layers));
 
 const saveSettings = async (
   sources: SettingsSources,

@@ -124,7 +124,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       });
       return replaced.find((origin) => typeof origin === "string");
     },
-    askNextSetting: async () => await askNextSetting(key),
+    askNextSetting: () => askNextSetting(key),
     /** Returns the path of the credentials file. */
     save: async () => {
       const { profile } = settings;

@@ -162,14 +162,13 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
     if (!inFile) return { path };
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-    return { path, passwordCommand: async () => await Promise.reject(failure) };
+    return { path, passwordCommand: () => Promise.reject(failure) };
   };
   const { store } = layers.flags;
   const { ROLLCALL_STORE: storeFile } = host.env;
   return {
-    ledgerLocation: async (typed?: string) => await findLocation("ledger", typed, typed ?? findLedgerFile(host)),
-    storeLocation: async () =>
-      await findLocation("store", store, store ?? (storeFile ? resolve(storeFile) : undefined)),
+    ledgerLocation: (typed?: string) => findLocation("ledger", typed, typed ?? findLedgerFile(host)),
+    storeLocation: () => findLocation("store", store, store ?? (storeFile ? resolve(storeFile) : undefined)),
   };
 };
 

@@ -152,7 +152,7 @@ const definitions = {
 export type SettingName = keyof typeof definitions;
 
 /** Durations are in milliseconds, and sizes are in bytes. */
-export type SettingValues = {
+type SettingValues = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
 };
 

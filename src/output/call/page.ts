@@ -107,9 +107,8 @@ const formatCost = ({ model, unit, total }: calls.Cost) => {
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
-  if (size === undefined) return notProvided;
-  if (size.kind !== "number") return raw.formatInline(size);
-  return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  if (size?.kind === "number") return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  return size === undefined ? notProvided : raw.formatInline(size);
 };
 
 const detailLabels = {
@@ -149,7 +148,7 @@ const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
-    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
+    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
   const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
@@ -191,10 +190,11 @@ const toPartSections = (part: calls.Part): readonly Section[] => {
   const isText = callArguments?.kind === "text";
   const parsed = (isText ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
   const text = raw.isAbsent(parsed) ? "{}" : formatTree(parsed);
-  const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
-  const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
-  const answer = result && { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true };
-  return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
+  const heading = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
+  const call = titled(heading, text === "{}" ? "" : text);
+  if (!result) return [call];
+  const ofTool = result.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
+  return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
 };
 
 const flattenParts = (parts: readonly calls.Part[]) =>
