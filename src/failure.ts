@@ -109,7 +109,7 @@ export class Failure extends Error {
 
   /** @param message one sentence without a full stop; may contain unsafe text from outside */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details);
     this.code = code;
     this.kind = kind;
     this.details = details;

@@ -34,7 +34,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (formatText) await screen.print([formatText(screen.width)], { kind: "redact-only" });
+    if (formatText) await screen.print([formatText(screen.width)], "redact-only");
   };
   try {
     await Promise.race([work(), stray]);

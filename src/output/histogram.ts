@@ -19,7 +19,7 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
     ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(computeBars(rewards), width), ...shares];
-  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
+  await screen.printUnpaged([`\n${lines.join("\n")}\n`], "lines");
 };
 
 const formatShare = (name: string, part: number, of: number) =>

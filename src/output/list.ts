@@ -9,14 +9,14 @@ import * as wires from "./wire.ts";
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
-  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
+  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
-  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), { kind: "lines" });
+  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
   const { pieces, omitted } = table;
-  await screen.print(pieces, { kind: "lines" });
+  await screen.print(pieces, "lines");
   if (omitted.length === 0) return;
   const count = pluralize(omitted.length, "column");
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
@@ -72,7 +72,7 @@ export const printDocument = (screen: Screen, value: unknown, member?: string) =
 
 /** `member` may also be the key of an object. @throws Failure `invalid-option-value` */
 export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
-  screen.print(formatJsonPieces(screen, { bytes, member }), { kind: "json" });
+  screen.print(formatJsonPieces(screen, { bytes, member }), "json");
 
 function* formatJsonPieces(
   { format, fields, host, options }: Screen,

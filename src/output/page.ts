@@ -6,7 +6,7 @@ type Pages = Iterable<Page> | AsyncIterable<Page>;
 
 export const printPage = (screen: Screen, page: Page) => printPages(screen, [page]);
 
-export const printPages = (screen: Screen, pages: Pages) => screen.print(formatPages(screen, pages), { kind: "lines" });
+export const printPages = (screen: Screen, pages: Pages) => screen.print(formatPages(screen, pages), "lines");
 
 async function* formatPages(screen: Screen, pages: Pages) {
   let isEmpty = true;

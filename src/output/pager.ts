@@ -27,7 +27,7 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   // Does not use `once` of node:events, which rejects at any error, such as a signal that cannot be sent.
   const ended = new Promise((resolve) => pager.once("close", resolve));
   try {
-    isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
+    isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());
   } finally {
     pager.stdin.end();
     await ended;

@@ -26,7 +26,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
-  if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
+  if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };

@@ -32,7 +32,7 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
 };
 
 /** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `redact-only`. */
-type PrintOptions = Readonly<{ kind: "lines" | "json" | "redact-only"; isPaged?: boolean }>;
+type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
 
@@ -66,8 +66,8 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   const canPage = options.pager !== false && terminal.stdout && !isInBuild;
   const canSpin = isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb";
   const errorColor = hasColor(host, "stderr", options.color);
-  const output = openSink({ stream: host.stdout, signal: host.signal });
-  const errors = openSink({ stream: host.stderr });
+  const output = openSink(host.stdout, host.signal);
+  const errors = openSink(host.stderr);
   let errorQueue = Promise.resolve();
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
@@ -91,7 +91,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   };
 
   /** Writes to standard output, after all that was queued for standard error. */
-  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
+  const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
@@ -100,11 +100,12 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
         yield clean(piece);
       }
     };
-    if (canPage && isPaged) {
+    if (isPaged) {
       const { printPaged } = await import("./pager.ts");
       isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output }));
     } else await writePieces(output, cleanPieces());
   };
+  const printUnpaged = (pieces: Pieces, kind: OutputKind) => print(pieces, kind, false);
 
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string) => {
@@ -138,10 +139,9 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     },
     paint: () => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-    printText: (text: string) => {
-      const kind = terminal.stdout ? "lines" : "redact-only";
-      return print([terminal.stdout ? safe.text(text) : text], { kind, isPaged: false });
-    },
+    printUnpaged,
+    printText: (text: string) =>
+      terminal.stdout ? printUnpaged([safe.text(text)], "lines") : printUnpaged([text], "redact-only"),
     printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);

@@ -68,20 +68,18 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
 
 /** A missing file counts as empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
-  const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
-  const bytes = file === "" ? undefined : readIfExists(file);
-  if (!bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
+  const file = findFolder(host, "settings") && findSettingsFile(host, kind);
+  const bytes = file && readIfExists(file);
+  if (!file || !bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
   for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = new Map<string, JsonObject>();
-  for (const [name, saved] of Object.entries(profiles)) {
-    if (!isObject(saved))
-      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
-    found.set(name, saved);
-  }
-  return { members, where, profiles: found };
+  const entries = Object.entries(profiles).map(([name, saved]) => {
+    if (isObject(saved)) return [name, saved] as const;
+    throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+  });
+  return { members, where, profiles: new Map(entries) };
 };
 
 const readIfExists = (file: string) => {
@@ -115,18 +113,18 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   return { members, where };
 };
 
-type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
-
-export const createAddition =
-  (profile: string, added: JsonObject): SavedChange =>
-  (profiles) =>
-    void profiles.set(profile, { ...profiles.get(profile), ...added });
+export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>
+  profiles.set(profile, { ...profiles.get(profile), ...added });
 
 /** A writer holds the lock for only a few milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
-export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange) => {
+export const changeSaved = async (
+  host: Host,
+  kind: SavedKind,
+  change: (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void,
+) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   // conf requires a home folder when it is loaded.
@@ -170,7 +168,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   removeDrafts();
   try {
     const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
-    const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...location, serialize: () => text });
+    const conf = new Conf({ ...location, serialize: () => text });
     conf.store = document;
     // On a full disk, conf writes a part of the text and reports no error.
     if (fs.readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
