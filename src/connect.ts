@@ -22,7 +22,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   timeoutMs: settings.get("timeout"),
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
-  insecureHttp: settings.get("insecure_http") === true,
+  insecureHttp: settings.require("insecure_http"),
   onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}; ${formatRetry(retry)}`),
   trace: flags.debug ? screen.trace : undefined,
 });

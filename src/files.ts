@@ -211,9 +211,9 @@ export const readUpTo = async (
 ): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  let waiting: ReturnType<typeof unblockOnAbort> | undefined;
+  let stopWaiting: (() => void) | undefined;
   try {
-    if (typeof from === "string" && fs.statSync(from).isFIFO()) waiting = unblockOnAbort(from, host);
+    if (typeof from === "string" && fs.statSync(from).isFIFO()) stopWaiting = unblockOnAbort(from, host);
     const stream = typeof from === "string" ? fs.createReadStream(from, { end: maxBytes }) : from;
     for await (const chunk of addAbortSignal(host.signal, stream)) {
       chunks.push(Buffer.from(chunk));
@@ -225,11 +225,11 @@ export const readUpTo = async (
     host.signal.throwIfAborted();
     throw toError(getErrorCode(thrown), thrown);
   } finally {
-    waiting?.end();
+    stopWaiting?.();
   }
 };
 
-/** If the signal aborts before `end`, writes to a named pipe, because only a write ends a blocked open or read. */
+/** Until the returned function is called, an abort writes to the named pipe, which ends a blocked open or read. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -240,7 +240,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => 
   };
   const options = { once: true, signal: ended.signal };
   signal.addEventListener("abort", () => void unblock().catch(() => undefined), options);
-  return { end: () => ended.abort() };
+  return () => ended.abort();
 };
 
 const pipePollMs = 10;

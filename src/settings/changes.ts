@@ -211,7 +211,7 @@ export const deleteProfile = async (sources: SettingsSources, name: string) => {
 };
 
 /** `left` lists the variables that still have credentials. */
-export const logout = async (sources: SettingsSources, { only }: { only: CredentialUse | undefined }) => {
+export const logout = async (sources: SettingsSources, only?: CredentialUse) => {
   const { host, screen } = sources;
   const { profile } = findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
