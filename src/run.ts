@@ -27,7 +27,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects } = parsed.command;
-      const areFieldsChecked = hasSideEffects === true && isJsonFormat(options.format);
+      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.safe);

@@ -22,7 +22,7 @@ export const positionPrefix = (location: FailureLocation) =>
   location.file === undefined ? "" : `${formatPosition(location)}: `;
 
 export const formatPosition = ({ file = "", line, column }: FailureLocation) =>
-  [formatInputName(file), line, column].filter((part) => part !== undefined).join(":");
+  [formatInputName(file), line, column].filter(Boolean).join(":");
 
 export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;

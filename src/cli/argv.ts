@@ -153,7 +153,7 @@ export const runCommand = async (
   const args = parseKinds(command.args, {
     typed: (name) => {
       const at = Object.keys(command.args).indexOf(name);
-      return operands.slice(at, command.args[name]?.repeatable === true ? undefined : at + 1);
+      return operands.slice(at, command.args[name]?.repeatable ? undefined : at + 1);
     },
     nameOf: (name) => `<${name}>`,
   });

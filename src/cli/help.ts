@@ -45,7 +45,7 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
       formatExamples(command),
       [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
-    const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
+    const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
     // Without the empty lines between parts, more help fits one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
@@ -135,7 +135,7 @@ export const formatFullHelp = (command: Command, root: Command | undefined, term
     formatExamples(command).join("\n"),
     root ? options("Global options", Object.entries(root.options)) : "",
   ];
-  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  return `${parts.filter(Boolean).join("\n\n")}\n`;
 };
 
 const toOptionItem = ([name, kind]: NamedKind) => {

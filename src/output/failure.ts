@@ -59,7 +59,7 @@ export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
 
 const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
-  return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
+  return [message, ...interrupted, unsent && "nothing was sent"].filter(Boolean).join("; ");
 };
 
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);

@@ -14,16 +14,16 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...formatShare("groups have different rewards", groups.trainable, groups.total),
-    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
-    ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
-  ].flatMap((line) => foldSentence(line, width));
+    formatShare("groups have different rewards", groups.trainable, groups.total),
+    formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
+    formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
+  ].flatMap((line) => (line ? foldSentence(line, width) : []));
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(computeBars(rewards), width), ...shares];
   await screen.printUnpaged([`\n${lines.join("\n")}\n`], "lines");
 };
 
 const formatShare = (name: string, part: number, of: number) =>
-  of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
+  of > 0 && `${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`;
 
 const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
   const labelWidth = Math.max(...bars.map(({ name }) => name.length));

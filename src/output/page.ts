@@ -56,12 +56,14 @@ function* formatSection(section: Section, layout: Layout) {
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that no content looks like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
-  const titleLine = layout.clean(title ?? "").replaceAll("\n", " ");
-  if (title !== undefined)
+  if (title !== undefined) {
+    const titleLine = layout.clean(title).replaceAll("\n", " ");
     yield layout.fold(titleLine, titleIndent.length).map((part) => titleIndent + layout.paint("strong", part));
+  }
   yield formatLines(lines, indent, layout);
-  if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
-  if (block !== undefined) yield* formatBlock(section, indent, layout);
+  if (block === undefined) return;
+  if (title !== undefined && lines.length > 0) yield [""];
+  yield* formatBlock(section, indent, layout);
 }
 
 const indentStep = "  ";

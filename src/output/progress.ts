@@ -105,18 +105,18 @@ export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: Readonly<{ ms: number; columns: number }>,
 ) => {
-  const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
+  const share = ofBytes ? Math.min(bytes / ofBytes, 1) : undefined;
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
-    share === undefined ? "" : `${Math.floor(share * 100)}%`,
+    share !== undefined && `${Math.floor(share * 100)}%`,
     // After the last byte, nobody knows how long the service takes.
-    waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
+    waiting ?? (share && left >= 0.5 && `${formatDuration(left)} left`),
     ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // For a growing file, this is the rate of its writer, not of rollcall.
-    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMB(rate)}/s` : "",
-    groups === undefined ? "" : pluralize(groups, "group"),
-  ].filter((part) => part !== "");
+    rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
+    groups !== undefined && pluralize(groups, "group"),
+  ].filter(Boolean);
   while ([phase, ...parts].join(" ").length > columns && parts.length > 0) parts.pop();
   const text = [phase, ...parts].join(" ");
   const cells = Math.min(maxCells, columns - text.length - 1);

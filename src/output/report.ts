@@ -68,7 +68,7 @@ const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
 
 const formatProblem = ({ message, advice, others }: Problem) => {
   const more = others && `and ${others.count} more: ${others.positions.join(", ")}`;
-  return [message, more, advice].filter((part) => part !== undefined).join("\n");
+  return [message, more, advice].filter(Boolean).join("\n");
 };
 
 /** Each input is a suite, and each problem is a test. */
@@ -91,7 +91,7 @@ const formatSuite = (suite: Pick<Report, "problems"> & { name: string }, clean: 
   const name = escapeAttribute(clean(suite.name));
   const cases = suite.problems.map((problem) => {
     const { rule, line, column, message } = problem;
-    const position = [line, column].filter((part) => part !== undefined).join(":");
+    const position = [line, column].filter(Boolean).join(":");
     const text = escapeXml(clean(formatProblem(problem)));
     const body = isError(problem)
       ? `<failure type="${escapeAttribute(rule)}" message="${escapeAttribute(clean(message))}">${text}</failure>`

@@ -19,7 +19,7 @@ export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
   /** True if the names in `fields` are valid, so that a key that the run's document lacks is not an error. */
-  readonly areFieldsChecked?: boolean;
+  readonly areFieldsChecked?: boolean | undefined;
 }
 
 export const parseScreenOptions = ({ json = false, fields: typed, color, ...flags }: ScreenFlags) => {
@@ -59,8 +59,8 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
-  const isQuiet = isForProgram || options.quiet === true;
-  const printsEvents = options.hasJsonEvents === true;
+  const isQuiet = isForProgram || options.quiet;
+  const printsEvents = options.hasJsonEvents;
   const isStderrForPeople = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);
   const canPage = options.pager !== false && terminal.stdout && !isInBuild;

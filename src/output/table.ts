@@ -64,7 +64,7 @@ const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" 
 
 /** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
 const widenNames = (columns: readonly TableColumn[]) => {
-  const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
+  const names = columns.find(({ hasNames }) => hasNames) ?? columns[0];
   return columns.map((column) => {
     if (column.isNumber || (column !== names && column !== columns[0])) return column;
     const wanted = column === names ? Math.min(column.full, minNameWidth) : 0;
@@ -122,14 +122,14 @@ function* formatTable(columns: readonly TableColumn[], width: number, paint: Pai
 const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
   if (!tag) return truncate(cell, width);
   const left = width - measureTag(tag);
-  const isTagWhole = left >= minTaggedWidth;
-  return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
+  const text = left >= minTaggedWidth ? truncate(cell, left) : cell;
+  return paint(tag.tone, truncate(`${text} ${tag.text}`, width));
 };
 
 const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
-  const sum = () => widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
-  for (let over = sum() - width; over > 0; over--) {
+  const sum = widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
+  for (let over = sum - width; over > 0; over--) {
     const canShrink = widths.map((size, at) => (size > (columns[at]?.min ?? 0) ? size : 0));
     const most = Math.max(...canShrink);
     if (most === 0) break;

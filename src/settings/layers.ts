@@ -55,10 +55,10 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
 
 /** The profile may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
-  if (local === true && profile !== undefined && profile !== localProfile)
+  if (local && profile !== undefined && profile !== localProfile)
     throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
-  if (local === true) return toProfile(localProfile, { option: "--local" });
+  if (local) return toProfile(localProfile, { option: "--local" });
   if (profile !== undefined) return toProfile(profile, { option: "--profile" });
   if (env.ROLLCALL_PROFILE) return toProfile(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
   const used = saved.members.profile;
@@ -72,9 +72,9 @@ export const findLayers = (sources: SettingsSources) => {
   const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
-  const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
-  if (local && urlName !== undefined) {
-    const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
+  const urlName = local && values.urlSettingNames.find((name) => flags[name] !== undefined);
+  if (urlName) {
+    const first = flags.local ? "--local" : `the profile ${localProfile}`;
     throw contradiction(first, toOptionName(urlName), "the local service has its own URL");
   }
   const saved = file.profiles.get(profile);
@@ -117,7 +117,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const isProfileFirst = isOfService && isProfileNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
-  const isReplaced = isProfileNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
+  const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
   // The local service has its own URLs and its own key.
   if (effective && !isReplaced && !(isOfService && local)) return effective;
   const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");

@@ -44,8 +44,9 @@ export const readSettings = async (given: SettingsSources) => {
     require: requireSetting,
     /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost) {
-      const url = requireSetting(values.urlSettingName(of));
-      noteUrlSource(layers, values.urlSettingName(of), notice);
+      const name = values.urlSettingName(of);
+      const url = requireSetting(name);
+      noteUrlSource(layers, name, notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
@@ -89,7 +90,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
+  notice(`logging to the URL in ${from}, not to --base-url; use --log-base-url for another URL`);
 };
 
 export const setCommand = (name: values.SettingName, profile: string) =>
