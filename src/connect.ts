@@ -82,7 +82,7 @@ const openLocalService = async (context: Context, settings: Settings) => {
 };
 
 export const hasNoLogUrl = (settings: Settings) =>
-  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
+  !settings.local && !settings.get("log_base_url") && !settings.get("base_url");
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await getLocalService(context, settings)).store;

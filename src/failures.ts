@@ -8,7 +8,7 @@ export const interrupted = (
   effect = "",
 ) => {
   const { signal, retryable = true, unsent, remedy } = details;
-  const first = remedy === undefined ? "" : `${remedy}, then `;
+  const first = remedy ? `${remedy}, then ` : "";
   const rerun = `${first}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
   const hint = retryable ? rerun : resendAloneHint("remaining");
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${effect}`, { hint, ...details });

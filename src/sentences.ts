@@ -18,8 +18,7 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   });
 
 /** Formats the start of a message, such as `a.jsonl:3:14: `. */
-export const positionPrefix = (location: FailureLocation) =>
-  location.file === undefined ? "" : `${formatPosition(location)}: `;
+export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");
 
 export const formatPosition = ({ file = "", line, column }: FailureLocation) =>
   [formatInputName(file), line, column].filter(Boolean).join(":");
@@ -50,7 +49,7 @@ export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
-  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
+  const hint = suggestion ? `did you mean ${suggestion}?` : otherwise;
   return hint === undefined ? {} : { hint };
 };
 

@@ -61,7 +61,7 @@ const listSubcommands = ({ subcommands }: Command) => {
   const items = new Map<string, string>();
   for (const subcommand of subcommands) {
     const { group, summary, about } = subcommand;
-    if (group === undefined) items.set(formatCommandTerm(subcommand), summary ?? about);
+    if (!group) items.set(formatCommandTerm(subcommand), summary ?? about);
     else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
   }
   return Array.from(items, ([term, description]) => ({ term, description }));
@@ -81,7 +81,7 @@ const formatCommandTerm = (command: Command): string => {
 };
 
 const listOwnItems = ({ args, options }: Command) => {
-  const own = Object.entries(options).filter(([, { group }]) => group === undefined);
+  const own = Object.entries(options).filter(([, { group }]) => !group);
   const items = own.map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
     description: kind.default ? `${kind.about} (default: ${kind.default})` : kind.about,

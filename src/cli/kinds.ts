@@ -135,7 +135,7 @@ export const parseKinds = <Of extends Kinds>(
   Object.fromEntries(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
       const words = typed(name);
-      if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0)
+      if (kind.needs && words.length > 0 && typed(kind.needs).length === 0)
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
       if (words.length > 0 && conflict) throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);

@@ -92,7 +92,7 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   first &&
   others.length === 0 &&
   message.includes(first.message) &&
-  (first.file === undefined || message.includes(formatPosition(first)));
+  (!first.file || message.includes(formatPosition(first)));
 
 const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {

@@ -56,7 +56,7 @@ const countLines = (text: string, columns: number) => {
 const startPager = async (host: Host) => {
   const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
-  if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
+  if (!command || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
     // With LESSSECURE, the pager `less` runs no commands and writes no files.

@@ -10,7 +10,7 @@ export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
-  const all = isList ? container.items : container === undefined ? [] : [container];
+  const all = isList ? container.items : container ? [container] : [];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return { document, container, isList, all, shown };
 };

@@ -215,7 +215,7 @@ export const logout = async (sources: SettingsSources, only?: CredentialUse) => 
   const { host, screen } = sources;
   const { profile } = findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
-  const removed = saved.filter((use) => only === undefined || use === only);
+  const removed = saved.filter((use) => !only || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", createRemoval(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };

@@ -85,7 +85,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
   const findInCommand = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const line = readValue(layers, "credential_command");
-    if (line === undefined) return undefined;
+    if (!line) return undefined;
     const owner = isCommandOfProfile
       ? { from: `credential_command of the profile ${profile}`, profile }
       : { from: commandVariable };
@@ -111,7 +111,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const rerunIds = new Set<string>();
   const resolve = async (use: CredentialUse, origin: string): Promise<Credential> => {
     const { secret, from = "", profile, username, failure } = await find(use, origin);
-    if (secret === undefined) throw failure;
+    if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
   /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
@@ -244,7 +244,7 @@ export const runCredentialCommand = async (line: string, { host, hide, use, orig
     const [key = ""] = output.split(/\r?\n/, 1);
     hide(key);
     const fault = findSecretFault(key, [use]);
-    if (problem === undefined && fault === undefined) return key;
+    if (!problem && !fault) return key;
     const why = `its output is not a key, because ${failures.secretFaults[fault ?? "empty"]}`;
     throw failures.credentialCommandFailed(program, problem ?? why);
   } finally {

@@ -7,7 +7,7 @@ import { describeSystemCode, didYouMean, formatPosition, inProfile, pluralize } 
 const formatWhere = (where: FailureLocation, profile?: string) => {
   const name = where.option ?? where.environment;
   if (name !== undefined || where.file === undefined) return name ?? "";
-  return `${formatPosition(where)}${profile === undefined ? "" : `, profile ${profile}`}`;
+  return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
 /** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */

@@ -120,7 +120,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
   // The local service has its own URLs and its own key.
   if (effective && !isReplaced && !(isOfService && local)) return effective;
-  const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
+  const { text = "" } = (derivedFrom && resolveSetting(layers, derivedFrom)) ?? {};
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
 };
@@ -129,7 +129,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];
-  if (source !== "default" || derivedFrom === undefined) return { name, source };
+  if (source !== "default" || !derivedFrom) return { name, source };
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
@@ -140,7 +140,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
   // The failure names the setting that an invalid default derives from.
-  if (source === "default" && derivedFrom !== undefined) readValue(layers, derivedFrom);
+  if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;

@@ -63,7 +63,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
-  return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
+  return settings.get(values.urlSettingName(host)) && new URL(settings.address(host)).origin;
 };
 
 /** Default of `only`: all uses with a URL. */
@@ -81,26 +81,26 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local)
     throw contradiction(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
-  const uses = only === undefined ? credentials.credentialUses : [only];
+  const uses = only ? [only] : credentials.credentialUses;
   const findLogins = () =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
-      return origin === undefined ? [] : [{ use, origin }];
+      return origin ? [{ use, origin }] : [];
     });
   const findMissing = () => [
     ...uses
-      .filter((use) => findOrigin(settings, use) === undefined)
+      .filter((use) => !findOrigin(settings, use))
       .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
     ...otherLoginSettings.filter((name) => {
-      const isNeeded = name === "project" ? uses.includes("calls") : only === undefined;
-      return isNeeded && findOrigin(settings, "calls") !== undefined && settings.get(name) === undefined;
+      const isNeeded = name === "project" ? uses.includes("calls") : !only;
+      return isNeeded && findOrigin(settings, "calls") && !settings.get(name);
     }),
   ];
   const asked = new Set<values.SettingName>();
   const askNextSetting = async (key?: string): Promise<boolean> => {
     const names = findMissing();
     const name = host.terminal.stdin ? names.find((each) => !asked.has(each)) : undefined;
-    if (name === undefined) return false;
+    if (!name) return false;
     asked.add(name);
     const isRequired = key === undefined && names.every((each) => asked.has(each));
     flags[name] = await promptForSetting(host, name, { key, isRequired });
@@ -147,7 +147,7 @@ const promptForSetting = async (
   { key, isRequired }: { key: string | undefined; isRequired: boolean },
 ) => {
   const { about, example, parse } = values.settings[name];
-  const form = example === undefined ? "" : `, such as ${example}`;
+  const form = example ? `, such as ${example}` : "";
   for (;;) {
     const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
@@ -184,7 +184,7 @@ const readKey = async (
     const key = credentials.removeLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistake(key);
-    if (mistake === undefined) {
+    if (!mistake) {
       const uses = logins.map(({ use }) => use);
       screen.hideSecret(key);
       credentials.checkSecret({ text: key, from, where: {} }, uses);

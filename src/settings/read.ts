@@ -54,13 +54,13 @@ export const readSettings = async (given: SettingsSources) => {
     /** @throws Failure `unsafe-ownership` */
     dataFolder() {
       const folder = findDataFolder(host);
-      if (folder !== undefined) requireSafeOwnership(folder);
+      if (folder) requireSafeOwnership(folder);
       return folder;
     },
     ...locations,
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
-      if (dataDir === undefined) throw folderUnknown("data");
+      if (!dataDir) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
@@ -118,7 +118,7 @@ const databases = {
 export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
   if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
-  return folder === undefined ? undefined : join(folder, "ledger.db");
+  return folder && join(folder, "ledger.db");
 };
 
 /** The returned functions throw Failure `invalid-database-url`, … */
@@ -159,7 +159,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = readValue(layers, "credential_command");
-    if (line !== undefined)
+    if (line)
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
     if (!inFile) return { path };
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
@@ -190,7 +190,7 @@ const parseDatabaseUrl = (text: string) => {
 /** PostgreSQL's programs ignore a password file that others can read. */
 const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
-  if (file === undefined) return undefined;
+  if (!file) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
   for (const line of lines) {
@@ -199,7 +199,7 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
     const password = fields[wanted.length];
     const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
     if (isMatch && !line.startsWith("#") && password !== undefined)
-      return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
+      return { file, password, isPrivate: !checkFileMode(file, "600") };
   }
   return undefined;
 };

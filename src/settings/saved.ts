@@ -62,7 +62,7 @@ export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: 
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
   const folder = findFolder(host, "settings");
-  if (folder === undefined) throw folderUnknown("settings");
+  if (!folder) throw folderUnknown("settings");
   return join(folder, `${kind}.json`);
 };
 
@@ -185,7 +185,7 @@ export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
-      return variable === undefined ? [] : [[variable, ignoreErrors(() => readSecretFile(file))]];
+      return variable ? [[variable, ignoreErrors(() => readSecretFile(file))]] : [];
     }),
   );
 

@@ -37,8 +37,8 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     lastReply = reply;
   }
   const { hasSeveral, canBeEmpty } = options.finalFacts();
-  if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
-  if (lastReply === undefined && !canBeEmpty) return;
+  if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
+  if (!lastReply && !canBeEmpty) return;
   await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
 };
 
