@@ -11,10 +11,9 @@ const maxReplyLength = 2000;
 
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
-  const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
-    isForProgram || printsEvents
-      ? `${safe.json(toFailureJson(screen, failure))}\n`
+    screen.hasJsonErrors
+      ? `${screen.safe.json(toFailureJson(screen, failure))}\n`
       : formatFailure(failure, createStyle(screen, paint)),
   );
 };

@@ -61,7 +61,8 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   const isForProgram = isJsonFormat(options.format);
   const isQuiet = isForProgram || options.quiet;
   const printsEvents = options.hasJsonEvents;
-  const isStderrForPeople = !printsEvents && terminal.stderr && !isForProgram;
+  const hasJsonErrors = isForProgram || printsEvents;
+  const isStderrForPeople = terminal.stderr && !hasJsonErrors;
   const isInBuild = isBuildSystem(env);
   const canPage = options.pager !== false && terminal.stdout && !isInBuild;
   const canSpin = isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb";
@@ -72,7 +73,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error, in the order of the calls. rollcall could not report errors of these writes. */
+  /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
   const writeError = (formatText: FormatErrorText) => {
     const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
@@ -125,7 +126,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     safe,
     canPage,
     isForProgram,
-    printsEvents,
+    hasJsonErrors,
     isStderrForPeople,
     /** True if the reader of standard output left, so that a command that changes nothing can stop. */
     get isReaderGone() {
