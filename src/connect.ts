@@ -1,12 +1,12 @@
-/** Connects a command: effective settings, log destinations, and a client of the deployed or the local service. */
+/** Connects a command: effective settings, log destinations, and a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Problem } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
-export const effectiveSettings = async (context: Context, flags: SettingFlags = {}) =>
-  await readSettings({ ...context, flags: { ...context.flags, ...flags } });
+export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
+  readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
 /** Returns a context for reading settings without notices. Default of `warn`: no warnings either. */
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
@@ -14,27 +14,25 @@ export const withoutNotices = (context: Context, warn: (problem: Problem) => voi
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
 });
 
-export const localSettings = async (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
-  await readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
+export const localSettings = (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
+  readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
-  insecureHttp: settings.get("insecure_http") === true,
+  insecureHttp: settings.require("insecure_http"),
   onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}; ${formatRetry(retry)}`),
   trace: flags.debug ? screen.trace : undefined,
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
-  const [wait, left] = [waitMs, waitMs + leftMs].map((ms) =>
-    ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000),
-  );
-  return `attempt ${attempt} in ${wait} s (${left} s of --max-wait left)`;
+  const toSeconds = (ms: number) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000));
+  return `attempt ${attempt} in ${toSeconds(waitMs)} s (${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
 };
 
-/** Opens a client of the service. Default of `retries`: true, but false for the local service. */
+/** The local service is never retried. */
 export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
   const module = await import("./client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
@@ -84,14 +82,12 @@ const openLocalService = async (context: Context, settings: Settings) => {
 };
 
 export const hasNoLogUrl = (settings: Settings) =>
-  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
+  !settings.local && !settings.get("log_base_url") && !settings.get("base_url");
 
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string) => {
   const openStore = async () => (await getLocalService(context, settings)).store;
   return (await createResolver(settings, openStore))(modelId);
 };
-
-type LogScope = Readonly<Record<"destination" | "account" | "model", string>>;
 
 export const createDestinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
@@ -100,7 +96,8 @@ export const createDestinationFilter = async ({ host }: Context, settings: Setti
     return await storeIdentity(await settings.service(), { host });
   };
   const resolve = await createResolver(settings, identifyStore);
-  return (logged: LogScope) => logged.account === account && logged.destination === resolve(logged.model);
+  return (logged: Readonly<Record<"destination" | "account" | "model", string>>) =>
+    logged.account === account && logged.destination === resolve(logged.model);
 };
 
 const createResolver = async (settings: Settings, identifyStore: () => Promise<string | undefined>) => {

@@ -1,4 +1,4 @@
-/** The context of a run: host, screen, global options, and the objects to close when the run ends. */
+/** The context of a run, with the objects to close when the run ends. */
 import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";

@@ -72,15 +72,15 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
-  /** Number of problems that `problems` lacks. */
+  /** Number of further problems. */
   omittedProblems: number;
-  /** The command to run next. */
+  /** A command. */
   next: string;
   /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
   retryable: boolean;
   /** True if nothing was sent and the message does not say so. */
   unsent: boolean;
-  /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
+  /** The code of what stopped the run, if the run ends with another code (output.md). */
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;
@@ -109,7 +109,7 @@ export class Failure extends Error {
 
   /** @param message one sentence without a full stop; may contain unsafe text from outside */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details);
     this.code = code;
     this.kind = kind;
     this.details = details;

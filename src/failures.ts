@@ -2,26 +2,16 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param hasAbortedRequests true if the local service aborted requests that it was answering */
+/** @param effect follows the signal in the message */
 export const interrupted = (
-  {
-    signal,
-    hasAbortedRequests = false,
-  }: { signal: NonNullable<FailureDetails["signal"]>; hasAbortedRequests?: boolean },
-  details: FailureDetails = {},
+  details: FailureDetails & { signal: NonNullable<FailureDetails["signal"]> },
+  effect = "",
 ) => {
-  const { retryable = true, unsent, remedy } = details;
-  const end = hasAbortedRequests ? ": the service aborted requests that took longer than 10 s" : "";
-  const rerun = `${remedy === undefined ? "" : `${remedy}, then `}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
-  return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
-    hint: hasAbortedRequests
-      ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
-      : retryable
-        ? rerun
-        : resendAloneHint("remaining"),
-    signal,
-    ...details,
-  });
+  const { signal, retryable = true, unsent, remedy } = details;
+  const first = remedy ? `${remedy}, then ` : "";
+  const rerun = `${first}rerun the same command${unsent === undefined ? "" : " to send the remaining groups"}`;
+  const hint = retryable ? rerun : resendAloneHint("remaining");
+  return new Failure("interrupted", "interrupted", `interrupted by ${signal}${effect}`, { hint, ...details });
 };
 
 export const invalidArguments = (text: string, hint: string) =>

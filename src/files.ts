@@ -1,4 +1,4 @@
-/** Access to files and folders: safe permissions, atomic replacement, and reads and writes that a signal can end. */
+/** Reads and writes files: safe permissions, atomic replacement, and waits that a signal can end. */
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -61,10 +61,9 @@ const unsafeOwnership = (part: string, message: string, fix: string) => {
 
 const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.statSync = fs.statSync) =>
-  ignoreErrors(() => read(path, { throwIfNoEntry: false }));
+const tryStat = (path: string, read = fs.statSync) => ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
-/** Assumes that a user group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
+/** Assumed: a group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -142,7 +141,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** The identity is the same for all names and links of a file; undefined for a pipe or device. */
+/** Returns the same identity for all names and links of a file; undefined for a pipe or device. */
 export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -152,12 +151,14 @@ export const identifyFile = (file: string): string | undefined =>
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
 
-export const requireUnusedFile = (file: string) => {
+export const hasContent = (file: string) => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
-  if (facts?.isFile() !== true || facts.size === 0) return;
-  throw new Failure("usage", "output-exists", `${file} already exists`, {
-    hint: "choose another file, or remove this one",
-  });
+  return facts?.isFile() === true && facts.size > 0;
+};
+
+export const requireUnusedFile = (file: string) => {
+  const hint = "choose another file, or remove this one";
+  if (hasContent(file)) throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
 };
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */
@@ -194,8 +195,8 @@ export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(l
 
 /** Does not warn about an empty file, because opening the file sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
-  const found = isDatabaseUrl(location) ? undefined : tryStat(location);
-  const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
+  const isWritten = !isDatabaseUrl(location) && ignoreErrors(() => hasContent(location));
+  const looseMode = isWritten && checkFileMode(location, "600");
   if (looseMode) warn(looseMode);
 };
 
@@ -210,9 +211,9 @@ export const readUpTo = async (
 ): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  let waiting: ReturnType<typeof unblockOnAbort> | undefined;
+  let stopWaiting: (() => void) | undefined;
   try {
-    if (typeof from === "string" && fs.statSync(from).isFIFO()) waiting = unblockOnAbort(from, host);
+    if (typeof from === "string" && fs.statSync(from).isFIFO()) stopWaiting = unblockOnAbort(from, host);
     const stream = typeof from === "string" ? fs.createReadStream(from, { end: maxBytes }) : from;
     for await (const chunk of addAbortSignal(host.signal, stream)) {
       chunks.push(Buffer.from(chunk));
@@ -224,11 +225,11 @@ export const readUpTo = async (
     host.signal.throwIfAborted();
     throw toError(getErrorCode(thrown), thrown);
   } finally {
-    waiting?.end();
+    stopWaiting?.();
   }
 };
 
-/** If the signal aborts before `end`, writes to a named pipe, because only a write ends a blocked open or read. */
+/** Until the returned function is called, an abort writes to the named pipe, which ends a blocked open or read. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -237,9 +238,9 @@ export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => 
     fs.writeSync(pipe, "\n");
     fs.closeSync(pipe);
   };
-  const listener = () => void unblock().catch(() => undefined);
-  signal.addEventListener("abort", listener, { once: true, signal: ended.signal });
-  return { end: () => ended.abort() };
+  const options = { once: true, signal: ended.signal };
+  signal.addEventListener("abort", () => void unblock().catch(() => undefined), options);
+  return () => ended.abort();
 };
 
 const pipePollMs = 10;
@@ -257,14 +258,13 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-type UserFile = Readonly<{
-  file: string;
-  pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
-  mode: number;
-}>;
+type Pieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
-export const savePieces = async ({ file, pieces, mode }: UserFile, { signal, sleep }: WaitingHost) => {
+export const savePieces = async (
+  { file, pieces, mode }: { file: string; pieces: Pieces; mode: number },
+  { signal, sleep }: WaitingHost,
+) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     const draft = writeUserFile(file, () => openDraft(file, mode));

@@ -18,7 +18,7 @@ export type Host = Readonly<{
     stderr: boolean;
     columns: number;
     rows: number;
-    /** True if standard error is a terminal of unknown width, on which text cannot be redrawn in place. */
+    /** True if standard error is a terminal of unknown width. */
     isSizeUnknown: boolean;
   }>;
   /** Milliseconds since 1970. */
@@ -49,12 +49,9 @@ export const decodePercent = (text: string) => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Lists secrets of rollcall, PostgreSQL and W&B. */
-export const listSecrets = (env: Host["env"]) =>
-  Object.entries(env).flatMap(([name, value]) => {
-    const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
-    return isSecret && value !== undefined ? [value] : [];
-  });
+/** True for secrets of rollcall, PostgreSQL and W&B, but false for names of files. */
+export const isSecretVariable = (name: string) =>
+  name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 

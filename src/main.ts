@@ -9,8 +9,8 @@ export const main = async (process: NodeJS.Process) => {
   return await (await import("./run.ts")).run(process);
 };
 
-const tryWrite = async (stream: NodeJS.WritableStream, text: string) =>
-  await new Promise((resolve) => {
+const tryWrite = (stream: NodeJS.WritableStream, text: string) =>
+  new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.
     stream.once("error", () => resolve(false));
     try {

@@ -5,7 +5,7 @@ import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { isJsonFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
-/** Runs the command line of the process. Returns the exit code. Never throws, and never ends the process. */
+/** Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
@@ -27,14 +27,14 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects } = parsed.command;
-      const areFieldsChecked = hasSideEffects === true && isJsonFormat(options.format);
+      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
-      screen = openScreen({ host, options: { ...options, areFieldsChecked }, safe: screen?.safe });
+      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.safe);
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (formatText) await screen.print([formatText(screen.width)], { kind: "redact-only" });
+    if (formatText) await screen.print([formatText(screen.width)], "redact-only");
   };
   try {
     await Promise.race([work(), stray]);
@@ -43,8 +43,8 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     return 0;
   } catch (thrown) {
     screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
-    const explained = context?.explain(thrown).catch((defect: unknown) => defect);
-    const failure = toFailure((await explained) ?? thrown);
+    const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
+    const failure = toFailure(explained ?? thrown);
     await (await loadFailurePrinter()).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
     return toExitCode(failure);

@@ -7,7 +7,7 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Formats the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
+/** Takes the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
 /** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
@@ -17,12 +17,11 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
-/** Formats a position as the start of a message, such as `a.jsonl:3:14: `. Empty if `file` is undefined. */
-export const positionPrefix = (location: FailureLocation) =>
-  location.file === undefined ? "" : `${formatPosition(location)}: `;
+/** Formats the start of a message, such as `a.jsonl:3:14: `. */
+export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");
 
 export const formatPosition = ({ file = "", line, column }: FailureLocation) =>
-  [formatInputName(file), line, column].filter((part) => part !== undefined).join(":");
+  [formatInputName(file), line, column].filter(Boolean).join(":");
 
 export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
@@ -50,7 +49,7 @@ export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
-  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
+  const hint = suggestion ? `did you mean ${suggestion}?` : otherwise;
   return hint === undefined ? {} : { hint };
 };
 

@@ -25,7 +25,7 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
-/** Returns the word at `start`: `raw` as typed, and `text` without quotes and escapes. */
+/** `raw` is the word as typed, and `text` has no quotes and escapes. */
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;

@@ -18,10 +18,10 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   const given = new Map<string, readonly string[]>();
   const typed = listOperands(program.root, argv);
   const root = await loadTreeFor(program, typed[0] ?? "");
-  let parent: Command | undefined = root;
+  let verbs = root.subcommands;
   const helpPosition = typed.findIndex((word) => {
-    if (word === "help" && parent !== undefined && parent.subcommands.length > 0) return true;
-    parent = parent?.subcommands.find((child) => commands.lastWord(child) === word);
+    if (word === "help" && verbs.length > 0) return true;
+    verbs = verbs.find((verb) => commands.lastWord(verb) === word)?.subcommands ?? [];
     return false;
   });
   const hasHelpWord = helpPosition >= 0;
@@ -88,7 +88,7 @@ const createParser = (
     }
   }
   for (const [name, kind] of Object.entries(command.args))
-    parser.addArgument(new Argument(commands.formatArgument(name, kind, "...")));
+    parser.addArgument(new Argument(commands.formatArgument(name, kind)));
   const children = new Map(command.subcommands.map((child) => [createParser(child, given, enter), child]));
   for (const child of children.keys()) parser.addCommand(child);
   parser.hook("preSubcommand", (_, child) => {
@@ -130,9 +130,9 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   throw invalidArguments(message, suggestion ? `did ${suggestion}` : seeHelp);
 };
 
-export const listOptions = (command: Command, root: Command): Kinds => {
-  if (command.words === "") return root.options;
-  const { version: _, ...globalKinds } = root.options;
+export const listOptions = (command: Command, { options }: Command): Kinds => {
+  if (command.words === "") return options;
+  const { version: _, ...globalKinds } = options;
   // The command's own options are first, and override global options of the same name.
   return { ...command.options, ...globalKinds, ...command.options };
 };
@@ -153,7 +153,7 @@ export const runCommand = async (
   const args = parseKinds(command.args, {
     typed: (name) => {
       const at = Object.keys(command.args).indexOf(name);
-      return operands.slice(at, command.args[name]?.repeatable === true ? undefined : at + 1);
+      return operands.slice(at, command.args[name]?.repeatable ? undefined : at + 1);
     },
     nameOf: (name) => `<${name}>`,
   });

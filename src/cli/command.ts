@@ -1,4 +1,4 @@
-/** Commands as values. The parser, help, completion and the tools of `mcp` are made from these values. */
+/** Commands as values, from which the parser, help, completion and the tools of `mcp` are made. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
@@ -44,7 +44,7 @@ export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" 
 export const formatFlags = (name: string, { short, placeholder }: Kind<unknown>) =>
   `${short ? `-${short}, ` : ""}--${name}${placeholder ? ` <${placeholder}>` : ""}`;
 
-export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string) => {
+export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots = "...") => {
   const term = `${name}${repeatable ? dots : ""}`;
   return required ? `<${term}>` : `[${term}]`;
 };
@@ -56,12 +56,12 @@ export const formatUsage = (command: Command) =>
         formatInvocation(command),
         "[options]",
         ...(command.subcommands.length === 0 ? [] : ["[command]"]),
-        ...Object.entries(command.args).map(([name, kind]) => formatArgument(name, kind, "...")),
+        ...Object.entries(command.args).map(([name, kind]) => formatArgument(name, kind)),
       ].join(" ");
 
 export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   ...root,
-  subcommands: await Promise.all(Object.values(nouns).map(async (load) => await load())),
+  subcommands: await Promise.all(Object.values(nouns).map((load) => load())),
 });
 
 export const listCommands = (command: Command): readonly Command[] => [

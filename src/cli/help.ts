@@ -45,7 +45,7 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
       formatExamples(command),
       [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
-    const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
+    const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
     // Without the empty lines between parts, more help fits one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
@@ -61,7 +61,7 @@ const listSubcommands = ({ subcommands }: Command) => {
   const items = new Map<string, string>();
   for (const subcommand of subcommands) {
     const { group, summary, about } = subcommand;
-    if (group === undefined) items.set(formatCommandTerm(subcommand), summary ?? about);
+    if (!group) items.set(formatCommandTerm(subcommand), summary ?? about);
     else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
   }
   return Array.from(items, ([term, description]) => ({ term, description }));
@@ -80,13 +80,14 @@ const formatCommandTerm = (command: Command): string => {
   return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
 };
 
-const listOwnItems = ({ args, options }: Command) => [
-  ...listArguments(args),
-  ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
+const listOwnItems = ({ args, options }: Command) => {
+  const own = Object.entries(options).filter(([, { group }]) => !group);
+  const items = own.map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
     description: kind.default ? `${kind.about} (default: ${kind.default})` : kind.about,
-  })),
-];
+  }));
+  return [...listArguments(args), ...items];
+};
 
 const listArguments = (args: Kinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
@@ -96,10 +97,8 @@ const listArguments = (args: Kinds) =>
 
 const groupOptions = (options: Kinds) => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
-  for (const named of Object.entries(options)) {
-    const { group } = named[1];
-    groups.set(group, [...(groups.get(group) ?? []), named]);
-  }
+  for (const [name, kind] of Object.entries(options))
+    groups.set(kind.group, [...(groups.get(kind.group) ?? []), [name, kind]]);
   return groups;
 };
 
@@ -107,12 +106,12 @@ const formatGroups = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
-    const lines: string[] = [];
-    for (const term of kinds.map((named) => commands.formatFlags(...named))) {
-      const line = lines.at(-1);
-      const isFull = line === undefined || line.length + 2 + term.length > columns - width - 4;
-      if (isFull) lines.push(term);
-      else lines.splice(-1, 1, `${line}  ${term}`);
+    const [first = "", ...terms] = kinds.map((named) => commands.formatFlags(...named));
+    const lines = [first];
+    for (const term of terms) {
+      const line = `${lines.at(-1)}  ${term}`;
+      if (line.length > columns - width - 4) lines.push(term);
+      else lines.splice(-1, 1, line);
     }
     return lines.map((line, at) => `  ${(at === 0 ? name : "").padEnd(width)}  ${line}`).join("\n");
   });
@@ -136,7 +135,7 @@ export const formatFullHelp = (command: Command, root: Command | undefined, term
     formatExamples(command).join("\n"),
     root ? options("Global options", Object.entries(root.options)) : "",
   ];
-  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  return `${parts.filter(Boolean).join("\n\n")}\n`;
 };
 
 const toOptionItem = ([name, kind]: NamedKind) => {
@@ -148,12 +147,11 @@ const toOptionItem = ([name, kind]: NamedKind) => {
 };
 
 const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
-const types = ["file", "folder", "duration", "size", "number", "url"];
+const types = ["choice", "file", "folder", "duration", "size", "number", "url"];
 
 const describeValue = (name: string, { choices }: Kind<unknown>) => {
-  const type = typesByPlaceholder[name] ?? name;
-  const kind = types.includes(type) ? type : "text";
-  return { name, kind: choices ? "choice" : kind, choices: choices ?? null };
+  const type = choices ? "choice" : (typesByPlaceholder[name] ?? name);
+  return { name, kind: types.includes(type) ? type : "text", choices: choices ?? null };
 };
 
 const describeCommand = (command: Command) => ({

@@ -11,7 +11,7 @@ export type Kind<Value> = Readonly<{
   default?: string;
   required?: boolean;
   short?: string;
-  /** Heading in the help. `-h` lists only names of options, and omits the last groups if the help needs two screens. */
+  /** Heading in the help. `-h` omits the last groups if they do not fit one screen. */
   group?: string;
   /** Another option, without dashes, that must be given too. */
   needs?: string;
@@ -61,7 +61,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (value !== undefined && value !== null) return value;
-    // Only a defect of rollcall leads here, because `validateArgv` in `argv.ts` refuses missing arguments.
+    // Only a defect leads here, because `validateArgv` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });
@@ -135,7 +135,7 @@ export const parseKinds = <Of extends Kinds>(
   Object.fromEntries(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
       const words = typed(name);
-      if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0)
+      if (kind.needs && words.length > 0 && typed(kind.needs).length === 0)
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
       if (words.length > 0 && conflict) throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);

@@ -147,7 +147,7 @@ const logOut = command({
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
-    const { profile, removed, left } = await config.logout(context, { only });
+    const { profile, removed, left } = await config.logout(context, only);
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
     const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);

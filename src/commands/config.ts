@@ -70,7 +70,7 @@ const saveChange = async (
 ) => {
   const { host, screen } = context;
   const change = await save(context, async (failure) => {
-    if (!typed.create && !saved.canAsk(host)) throw failure;
+    if (!typed.create && !host.terminal.stdin) throw failure;
     const action = `create the profile ${failure.details.subject}`;
     await requireConfirmation(context, { action, option: "--create", yes: typed.create });
   });

@@ -1,7 +1,7 @@
 /** Asks for confirmation before an action. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { askLine, canAsk } from "../settings/index.ts";
+import { askLine } from "../settings/index.ts";
 
 /** @param action such as "delete the profile work". @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
@@ -10,7 +10,7 @@ export const requireConfirmation = async (
 ) => {
   if (yes) return;
   let reason = "rollcall cannot ask without a terminal";
-  if (canAsk(host)) {
+  if (host.terminal.stdin) {
     await screen.flushErrors();
     if (/^y(es)?$/i.test((await askLine(host, `${action}${effect}? [y/N] `)) ?? "")) return;
     reason = "you did not confirm";

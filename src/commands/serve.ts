@@ -60,9 +60,10 @@ const runService = async (context: Context, typed: ServeOptions) => {
   log?.("stopped", { whole: answeredAll });
   if (answeredAll) return;
   const reason: unknown = host.signal.reason;
-  throw isFailure(reason, "interrupted")
-    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", hasAbortedRequests: true })
-    : reason;
+  if (!isFailure(reason, "interrupted")) throw reason;
+  const hint = "resend aborted requests only with an Idempotency-Key, because their outcome is unknown";
+  const effect = ": the service aborted requests that took longer than 10 s";
+  throw interrupted({ signal: reason.details.signal ?? "SIGTERM", hint }, effect);
 };
 
 const printClientSettings = (

@@ -80,8 +80,8 @@ const openInput = async (name: string, options: InputOptions) => {
     // Files without a size, such as those in /proc, are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
-    const writer = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
-    return await openStream(name, createReadStream(name), options).finally(() => writer?.end());
+    const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
+    return await openStream(name, createReadStream(name), options).finally(stopWaiting);
   } catch (thrown) {
     if (thrown instanceof ZstdUnsupported)
       throw new UnusableInput("zstd-unsupported", { name, node: host.nodeVersion });

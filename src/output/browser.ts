@@ -23,15 +23,14 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
   opener.unref();
-  const failed = new Promise<void>((resolve) => {
-    opener.on("error", () => resolve());
-    opener.once("exit", (code) => code !== 0 && resolve());
+  const failed = new Promise((resolve) => {
+    opener.on("error", resolve).once("exit", (code) => code !== 0 && resolve(code));
   });
   // `failed` resolves only if no browser could be started. `close` deletes the file.
   return { failed: failed.then(close), close };
 };
 
-/** Returns a page that redirects to `url`. rollcall composed `url`, so it needs no escaping. */
+/** rollcall composed `url`, so it needs no escaping. */
 const redirectPage = (url: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0;url=${url}">

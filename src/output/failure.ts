@@ -11,10 +11,9 @@ const maxReplyLength = 2000;
 
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
-  const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError((paint) =>
-    isForProgram || printsEvents
-      ? `${safe.json(toFailureJson(screen, failure))}\n`
+    screen.hasJsonErrors
+      ? `${screen.safe.json(toFailureJson(screen, failure))}\n`
       : formatFailure(failure, createStyle(screen, paint)),
   );
 };
@@ -22,17 +21,16 @@ export const printFailure = async (screen: Screen, failure: Failure) => {
 export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
   `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = (screen: Screen, problem: Problem, indent = 0) => {
-  const columns = screen.host.terminal.columns - indent;
-  return formatProblem(problem, { ...createStyle(screen, plainPaint), columns }).join("\n");
+export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent = 0) => {
+  const columns = host.terminal.columns - indent;
+  return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => ({
-  clean: safe.text,
-  paint,
-  /** Undefined in a pipe, so that text is not folded and has no excerpts. */
-  columns: isStderrForPeople ? host.terminal.columns : undefined,
-});
+/** `columns` is undefined in a pipe, so that text is not folded and has no excerpts. */
+const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
+  const columns = isStderrForPeople ? host.terminal.columns : undefined;
+  return { clean: safe.text, paint, columns };
+};
 
 type TextStyle = ReturnType<typeof createStyle>;
 
@@ -41,7 +39,7 @@ const foldText = (text: string, { columns }: TextStyle) =>
 
 /** The error document (output.md). Users rely on the order of the members. */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
-  const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
+  const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateReply(safe.text(text));
   const error = {
     code: failure.code,
@@ -52,7 +50,7 @@ export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
     hint,
     where,
     http: http && { ...http, said: http.said && shorten(http.said) },
-    problems: problems.length === 0 ? undefined : problems.slice(0, maxProblems).map(toProblemDocument),
+    problems: problems?.length ? problems.slice(0, maxProblems).map(toProblemDocument) : undefined,
     next,
   };
   return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? safe.text(value) : value));
@@ -60,7 +58,7 @@ export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
 
 const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
-  return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
+  return [message, ...interrupted, unsent && "nothing was sent"].filter(Boolean).join("; ");
 };
 
 const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
@@ -82,7 +80,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
     hint && formatLead("hint:", "faint", cleanLine(hint)),
-    // The command is not folded, so that it is one line when a user copies it.
+    // Not folded, so that a user copies one line.
     next && `${paint("faint", "next:")} ${cleanLine(next)}`,
     stack && clean(stack),
   ];
@@ -93,7 +91,7 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   first &&
   others.length === 0 &&
   message.includes(first.message) &&
-  (first.file === undefined || message.includes(formatPosition(first)));
+  (!first.file || message.includes(formatPosition(first)));
 
 const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   problems.map((problem, at) => {
@@ -110,8 +108,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
-  const isWhole = header.endsWith(rule);
-  const painted = isWhole ? header.slice(0, -rule.length) + paint("faint", rule) : header;
+  const painted = header.endsWith(rule) ? header.slice(0, -rule.length) + paint("faint", rule) : header;
   return [
     painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
@@ -174,8 +171,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // If a secret crosses an edge of the value, the cleaner finds the secret only in the whole text. Then the mark is at
-  // the start of the text.
+  // If a secret crosses an edge of the value, only the whole text is clean. Then the mark is at the start of the text.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

@@ -1,9 +1,7 @@
-/** Prints the distribution of rewards on a terminal as bars, with shares of groups, trajectories and choices. */
+/** Prints rewards on a terminal as bars, with shares of groups, trajectories and choices. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
-import { foldSentence, widthOf } from "./width.ts";
-
-type Distribution = Distributions["rewards"];
+import { foldSentence } from "./width.ts";
 
 const maxBars = 8;
 const minWidth = 30;
@@ -16,23 +14,22 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...formatShare("groups have different rewards", groups.trainable, groups.total),
-    ...formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
-    ...formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
-  ].flatMap((line) => foldSentence(line, width));
-  const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width), ...shares];
-  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
+    formatShare("groups have different rewards", groups.trainable, groups.total),
+    formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
+    formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
+  ].flatMap((line) => (line ? foldSentence(line, width) : []));
+  const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(computeBars(rewards), width), ...shares];
+  await screen.printUnpaged([`\n${lines.join("\n")}\n`], "lines");
 };
 
 const formatShare = (name: string, part: number, of: number) =>
-  of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
+  of > 0 && `${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`;
 
-const drawBars = (rewards: Distribution, width: number) => {
-  const bars = computeBars(rewards);
-  const labelWidth = Math.max(...bars.map(({ name }) => widthOf(name)));
-  const countWidth = Math.max(...bars.map(({ count }) => String(count).length));
-  const maxLength = width - labelWidth - countWidth - 6;
+const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
+  const labelWidth = Math.max(...bars.map(({ name }) => name.length));
   const most = Math.max(...bars.map(({ count }) => count));
+  const countWidth = String(most).length;
+  const maxLength = width - labelWidth - countWidth - 6;
   return bars.map(({ name, count }) => {
     const length = count === 0 ? 0 : Math.max(1, Math.round((count / most) * maxLength));
     const bar = "█".repeat(length).padEnd(maxLength);
@@ -40,7 +37,7 @@ const drawBars = (rewards: Distribution, width: number) => {
   });
 };
 
-const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
+const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards"]) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (most - least) / (maxBars - 2);
@@ -49,15 +46,15 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
   // If values are rounded, each represents a range. Edges at multiples of `rangeStep` never divide such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
-  const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
-  for (const { value, count } of weights) {
-    // Despite rounding errors, a value on an edge belongs to the bin after it. The last bin includes both of its edges.
-    const bin = Math.min(counts.length - 1, Math.floor((value - start) / step + 1e-9));
-    counts[bin] = (counts[bin] ?? 0) + count;
-  }
-  // Edges usually have few digits, but the edges of large rewards that differ little need more digits.
+  // The edges of large rewards that differ little need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
-  return counts.map((count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
+  const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
+  // Despite rounding errors, a value on an edge belongs to the bin after it. The last bin includes both of its edges.
+  const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
+  return Array.from({ length }, (_, at) => {
+    const count = weights.reduce((sum, weight) => sum + (binOf(weight.value) === at ? weight.count : 0), 0);
+    return { name: `${edge(at)} – ${edge(at + 1)}`, count };
+  });
 };
 
 const formatNumber = (value: number, digits = 4) => {

@@ -1,4 +1,4 @@
-/** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
+/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON, and documents as JSON. JSON keeps the spelling of values. */
 import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -9,29 +9,28 @@ import * as wires from "./wire.ts";
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, safe, width } = screen;
   const { columns, rows, wire } = view;
-  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), { kind: "json" });
+  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
-  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), { kind: "lines" });
+  if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
-  await screen.print(table.pieces, { kind: "lines" });
-  const { omitted } = table;
+  const { pieces, omitted } = table;
+  await screen.print(pieces, "lines");
   if (omitted.length === 0) return;
   const count = pluralize(omitted.length, "column");
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
-const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): readonly ShownColumn<Row>[] => {
+const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): ShownColumn<Row>[] => {
   const { shown: objects, all } = wires.openWire(wire);
   const spell = (position: number, name: string, format = wires.formatValues) => {
-    const object = objects[position];
-    const values = object && wires.findValues(object, name);
+    const values = objects[position] && wires.findValues(objects[position], name);
     return values && format(values);
   };
   const toShown = (column: Column<Row>): ShownColumn<Row> => {
     const { name, path = name, isFreeForm } = column;
-    const format = isFreeForm ? wires.formatValuesAsJson : wires.formatValues;
+    const format = isFreeForm ? wires.formatValuesAsJson : undefined;
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
@@ -51,43 +50,39 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-/** Formats an object as JSON, because `String` would use a key such as `toString`, which a reply may have. */
+/** Formats an object as JSON, because `String` would use the key `toString` of a reply. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-function* formatLines<Row>(
-  { format, options, safe }: Screen,
-  columns: readonly ShownColumn<Row>[],
-  rows: readonly Row[],
-) {
-  const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColumn<Row>[], rows: readonly Row[]) {
   const isCsv = format === "csv";
+  const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const toLine = (cells: readonly string[]) =>
-    isCsv ? `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n` : `${cells.map(safe.line).join("\t")}\n`;
+    isCsv ? `${cells.map(safe.text).map(quote).join(",")}\r\n` : `${cells.map(safe.line).join("\t")}\n`;
   if (isCsv || options.header) yield toLine(columns.map(({ name, heading }) => (isCsv ? name : heading)));
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
-/** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
-export const printDocument = async (screen: Screen, value: unknown, member?: string) =>
-  await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
+/** `member` is the key of the array that `jsonl` and `--fields` apply to. */
+export const printDocument = (screen: Screen, value: unknown, member?: string) =>
+  printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** Prints JSON bytes. `member` may also be the key of an object. @throws Failure `invalid-option-value` */
-export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string) =>
-  await screen.print(formatJsonPieces(screen, { bytes, member }, []), { kind: "json" });
+/** `member` may also be the key of an object. @throws Failure `invalid-option-value` */
+export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
+  screen.print(formatJsonPieces(screen, { bytes, member }), "json");
 
 function* formatJsonPieces(
   { format, fields, host, options }: Screen,
   wire: WireObjects,
-  columns: readonly wires.NamedColumn[],
+  columns: readonly wires.NamedColumn[] = [],
 ) {
   const { document, container, isList, all, shown } = wires.openWire(wire);
   const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
   const formatObject = (object: raw.RawJson) =>
-    picked === undefined ? raw.compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
+    picked ? (wires.pickFields(object, picked) ?? "{}") : raw.compactJson(object.json);
   if (format === "jsonl") {
     for (const object of shown) yield `${formatObject(object)}\n`;
     return;

@@ -1,13 +1,12 @@
-/** Prints pages of titled sections with labelled lines and blocks. Usually folds lines only on a terminal. */
+/** Prints pages of titled sections with labelled lines and blocks. */
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
-export const printPage = async (screen: Screen, page: Page) => await printPages(screen, [page]);
-
 type Pages = Iterable<Page> | AsyncIterable<Page>;
 
-export const printPages = async (screen: Screen, pages: Pages) =>
-  await screen.print(formatPages(screen, pages), { kind: "lines" });
+export const printPage = (screen: Screen, page: Page) => printPages(screen, [page]);
+
+export const printPages = (screen: Screen, pages: Pages) => screen.print(formatPages(screen, pages), "lines");
 
 async function* formatPages(screen: Screen, pages: Pages) {
   let isEmpty = true;
@@ -34,15 +33,15 @@ const ruleColumns = 80;
 const minColumns = 16;
 const minListColumns = 2;
 
-const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {
+const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded }: Page) => {
   const widths = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
   return {
     paint: await paint(),
     clean: safe.text,
-    width: widths === undefined ? Number.POSITIVE_INFINITY : width,
+    width: widths ? width : Number.POSITIVE_INFINITY,
     widthOf: widths?.widthOf ?? ((line: string) => line.length),
     omitsMiddle: widths && !isFull,
-    fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
+    fold: (line: string, indent: number, kind?: Line["kind"]) => {
       if (!widths || kind === "command") return [line];
       const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
       return kind === "sentence"
@@ -57,12 +56,14 @@ function* formatSection(section: Section, layout: Layout) {
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that no content looks like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
-  const titleLine = layout.clean(title ?? "").replaceAll("\n", " ");
-  if (title !== undefined)
+  if (title !== undefined) {
+    const titleLine = layout.clean(title).replaceAll("\n", " ");
     yield layout.fold(titleLine, titleIndent.length).map((part) => titleIndent + layout.paint("strong", part));
+  }
   yield formatLines(lines, indent, layout);
-  if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
-  if (block !== undefined) yield* formatBlock(section, indent, layout);
+  if (block === undefined) return;
+  if (title !== undefined && lines.length > 0) yield [""];
+  yield* formatBlock(section, indent, layout);
 }
 
 const indentStep = "  ";
@@ -70,7 +71,7 @@ const indentStep = "  ";
 const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: Layout) => {
   const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
-  const belowIndent = indent.length + indentStep.length;
+  const belowIndent = indent.length + 2;
   /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
   const isBetterBelow = (text: string) => {
     if (besideIndent + widthOf(text) <= width) return false;
@@ -90,7 +91,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   });
 };
 
-/** Printed lines of a block whose middle is omitted, with `tailLines` lines from the end of the block. */
+/** Printed lines of a block whose middle is omitted. `tailLines` of them are from its end. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 /** A block with fewer lines to omit is shown completely. */
@@ -126,15 +127,12 @@ function* formatBlock(
   const head = toLines(clean(isHuge ? text.slice(0, maxPortion) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
   const tail = isHuge ? toLines(clean(text.slice(-maxPortion))) : head;
-  const note = fold(formatFoldNote(text), indent.length, "sentence").map((line) => indent + paint("faint", line));
-  yield [...head.slice(0, maxBlockLines - tailLines), ...note, ...tail.slice(-tailLines)];
+  const lineCount = groupDigits(String(text.split("\n").length));
+  const lines = lineCount === "1" ? "" : ` on ${lineCount} lines`;
+  const note = `… folded: ${groupDigits(String(text.length))} characters${lines} (--full)`;
+  const noteLines = fold(note, indent.length, "sentence").map((line) => indent + paint("faint", line));
+  yield [...head.slice(0, maxBlockLines - tailLines), ...noteLines, ...tail.slice(-tailLines)];
 }
-
-const formatFoldNote = (text: string) => {
-  const lines = text.split("\n").length;
-  const [characters, count] = [text.length, lines].map((number) => groupDigits(String(number)));
-  return `… folded: ${characters} characters${lines === 1 ? "" : ` on ${count} lines`} (--full)`;
-};
 
 export const groupDigits = (digits: string) =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

@@ -10,27 +10,24 @@ type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; 
 /** Returns false if the pager or terminal closed before the end. */
 export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const taken: string[] = [];
-  let isLong = false;
-  try {
-    isLong = await collectScreenful(taken, pieces, host);
-  } catch (thrown) {
+  const isLong = await collectScreenful(taken, pieces, host).catch(async (thrown) => {
     await writePieces(fallback, taken);
     throw thrown;
-  }
+  });
   const allPieces = async function* () {
     yield* taken;
     yield* pieces;
   };
   const pager = isLong ? await startPager(host) : undefined;
   if (!pager) return await writePieces(fallback, allPieces());
-  let isComplete = false;
+  let isComplete: boolean;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
   // Does not use `once` of node:events, which rejects at any error, such as a signal that cannot be sent.
-  const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
+  const ended = new Promise((resolve) => pager.once("close", resolve));
   try {
-    isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
+    isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());
   } finally {
     pager.stdin.end();
     await ended;
@@ -59,7 +56,7 @@ const countLines = (text: string, columns: number) => {
 const startPager = async (host: Host) => {
   const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
-  if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
+  if (!command || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
     // With LESSSECURE, the pager `less` runs no commands and writes no files.

@@ -10,9 +10,9 @@ const spinnerDelayMs = 150;
 
 export const noProgress: Progress = { update: () => undefined, stop: () => undefined };
 
-type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: TextCleaner }>;
+type SpinnerOptions = Readonly<{ host: Host; color: boolean; clean: TextCleaner }>;
 
-export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Progress => {
+export const openSpinner = (label: string, { host, color, clean }: SpinnerOptions): Progress => {
   const end = new AbortController();
   const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
@@ -22,8 +22,8 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
     // Typed text belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
-    const options = { isEnabled: true, discardStdin: false, hideCursor: false };
-    spinner = ora({ text, stream: host.stderr, ...options, ...(color ? {} : { color: false }) }).start();
+    const options = { isEnabled: true, discardStdin: false, hideCursor: false, ...(color ? {} : { color }) };
+    spinner = ora({ text, stream: host.stderr, ...options }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
   };
   start().catch(() => undefined);
@@ -51,8 +51,7 @@ export type Meter = ReturnType<typeof openMeter>;
 
 type MeterOptions = Readonly<{
   format: MeterFormat;
-  /** Monotonic milliseconds. */
-  elapsed: () => number;
+  elapsed: Host["elapsed"];
   columns: number;
   spinner: (label: string) => Progress;
   line: (text: string) => void;
@@ -101,25 +100,25 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-/** Texts are in the order of importance. Omits the last texts if they do not fit. */
+/** Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: Readonly<{ ms: number; columns: number }>,
 ) => {
-  const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
+  const share = ofBytes ? Math.min(bytes / ofBytes, 1) : undefined;
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
-    share === undefined ? "" : `${Math.floor(share * 100)}%`,
+    share !== undefined && `${Math.floor(share * 100)}%`,
     // After the last byte, nobody knows how long the service takes.
-    waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
+    waiting ?? (share && left >= 0.5 && `${formatDuration(left)} left`),
     ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // For a growing file, this is the rate of its writer, not of rollcall.
-    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMB(rate)}/s` : "",
-    groups === undefined ? "" : pluralize(groups, "group"),
-  ].filter((part) => part !== "");
-  const texts = parts.map((_, at) => [phase, ...parts.slice(0, at + 1)].join(" "));
-  const text = texts.findLast(({ length }) => length <= columns) ?? phase;
+    rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
+    groups !== undefined && pluralize(groups, "group"),
+  ].filter(Boolean);
+  while ([phase, ...parts].join(" ").length > columns && parts.length > 0) parts.pop();
+  const text = [phase, ...parts].join(" ");
   const cells = Math.min(maxCells, columns - text.length - 1);
   if (share === undefined || cells < minCells) return text;
   const filled = Math.round(share * cells);

@@ -1,17 +1,16 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
-import { savePieces, writeUserFile } from "../files.ts";
+import { hasContent, savePieces, writeUserFile } from "../files.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 
 export const reportFormats = ["github", "junit"] as const;
-export type ReportFormat = (typeof reportFormats)[number];
 
 export type Report = Readonly<{
-  form: ReportFormat;
+  form: (typeof reportFormats)[number];
   title?: string;
   file: string | undefined;
   inputs: readonly string[];
@@ -27,13 +26,13 @@ export const printReport = async (screen: Screen, report: Report) => {
   // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
-  if (file === undefined) return await screen.print([text], { kind: "redact-only", isPaged: false });
+  if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
 /** The last line of a report file, by which a later run detects changes. */
-const formatChecksum = (form: ReportFormat, text: string) => {
+const formatChecksum = (form: Report["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -44,8 +43,7 @@ const formatChecksum = (form: ReportFormat, text: string) => {
  */
 export const requireReportFile = (file: string) => {
   writeUserFile(file, () => {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats?.isFile() !== true || stats.size === 0) return;
+    if (!hasContent(file)) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportFormats.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
@@ -60,33 +58,26 @@ const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const sorted = problems.toSorted((a, b) => Number(isError(b)) - Number(isError(a)));
   const lines = sorted.map((problem) => {
-    const { file, line, column, severity, rule } = problem;
-    const properties = Object.entries({ file: file && clean(file), line, col: column, title: rule }).flatMap(
-      ([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`),
-    );
-    return `::${severity} ${properties.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
+    const { file, line, column: col, severity, rule: title } = problem;
+    const properties = Object.entries({ file: file && clean(file), line, col, title });
+    const pairs = properties.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`));
+    return `::${severity} ${pairs.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
   });
   return lines.join("");
 };
 
 const formatProblem = ({ message, advice, others }: Problem) => {
   const more = others && `and ${others.count} more: ${others.positions.join(", ")}`;
-  return [message, more, advice].filter((part) => part !== undefined).join("\n");
+  return [message, more, advice].filter(Boolean).join("\n");
 };
 
 /** Each input is a suite, and each problem is a test. */
 const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
-  const names = [...new Set(inputs)];
-  const suites = names.map((name) =>
-    formatSuite(
-      name,
-      problems.filter(({ file }) => file === name),
-      clean,
-    ),
-  );
-  const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
-  if (others.length > 0) suites.push(formatSuite("all inputs", others, clean));
-  const body = suites.join("");
+  const names = new Set<string | undefined>(inputs);
+  const suites = Array.from(names, (name = "") => ({ name, problems: problems.filter(({ file }) => file === name) }));
+  const others = problems.filter(({ file }) => !names.has(file));
+  if (others.length > 0) suites.push({ name: "all inputs", problems: others });
+  const body = suites.map((suite) => formatSuite(suite, clean)).join("");
   const head = `<testsuites name="${escapeAttribute(title)}" ${countTests(body)}>`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${body}</testsuites>\n`;
 };
@@ -96,11 +87,11 @@ const countTests = (xml: string) => {
   return `tests="${count("<testcase ")}" failures="${count("<failure ")}" errors="0"`;
 };
 
-const formatSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
-  const name = escapeAttribute(clean(input));
-  const cases = problems.map((problem) => {
+const formatSuite = (suite: Pick<Report, "problems"> & { name: string }, clean: TextCleaner) => {
+  const name = escapeAttribute(clean(suite.name));
+  const cases = suite.problems.map((problem) => {
     const { rule, line, column, message } = problem;
-    const position = [line, column].filter((part) => part !== undefined).join(":");
+    const position = [line, column].filter(Boolean).join(":");
     const text = escapeXml(clean(formatProblem(problem)));
     const body = isError(problem)
       ? `<failure type="${escapeAttribute(rule)}" message="${escapeAttribute(clean(message))}">${text}</failure>`
@@ -108,7 +99,7 @@ const formatSuite = (input: string, problems: readonly Problem[], clean: TextCle
     const title = escapeAttribute(position === "" ? rule : `${rule} at ${position}`);
     return `    <testcase classname="${name}" name="${title}">${body}</testcase>\n`;
   });
-  if (!problems.some(isError)) cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
+  if (!suite.problems.some(isError)) cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
   const tests = cases.join("");
   return `  <testsuite name="${name}" ${countTests(tests)} skipped="0">\n${tests}  </testsuite>\n`;
 };

@@ -1,7 +1,7 @@
 /** The output of one run: format, colors, and both streams. */
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
-import { type Host, listSecrets } from "../host.ts";
+import { type Host, isSecretVariable } from "../host.ts";
 import { listSavedKeys, readVariableFiles } from "../settings/saved.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
@@ -12,16 +12,14 @@ import { type Format, isJsonFormat, type Paint, plainPaint } from "./views.ts";
 export const colorModes = ["auto", "always", "never"] as const;
 
 export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
-  readonly output?: Format | undefined;
-  readonly fields?: string | undefined;
-  readonly color?: string | undefined;
-};
+  readonly [Flag in "fields" | "color"]?: string | undefined;
+} & { readonly output?: Format | undefined };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` are known to be valid. Then a key that the run's document lacks is not an error. */
-  readonly areFieldsChecked?: boolean;
+  /** True if the names in `fields` are valid, so that a key that the run's document lacks is not an error. */
+  readonly areFieldsChecked?: boolean | undefined;
 }
 
 export const parseScreenOptions = ({ json = false, fields: typed, color, ...flags }: ScreenFlags) => {
@@ -34,20 +32,19 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
 };
 
 /** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `redact-only`. */
-type PrintOptions = Readonly<{ kind: "lines" | "json" | "redact-only"; isPaged?: boolean }>;
+type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
 
 /** Searches all of `argv`, because even invalid arguments can contain secrets. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
-  const variables = [host.env, readVariableFiles(host.env)];
-  const urls = variables
-    .flatMap((env) => Object.entries(env))
-    .filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-  const typedSecrets = findSecrets([...host.argv, ...urls.map(([, value]) => value ?? "")]);
-  const secrets = [...typedSecrets, ...variables.flatMap(listSecrets), ...listSavedKeys(host)];
-  for (const secret of secrets) safe.addSecret(secret);
+  const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
+  const secrets = variables.flatMap(([name, value = ""]) => {
+    if (isSecretVariable(name)) return [value];
+    return /_(?:proxy|url|endpoint|ledger|store)$/i.test(name) ? findSecrets([value]) : [];
+  });
+  for (const secret of [...findSecrets(host.argv), ...secrets, ...listSavedKeys(host)]) safe.addSecret(secret);
   return safe;
 };
 
@@ -55,27 +52,24 @@ export type Screen = ReturnType<typeof openScreen>;
 
 type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
-type ScreenRequest = Readonly<{
-  host: Host;
-  options: ScreenOptions;
-  safe?: ReturnType<typeof openCleaner> | undefined;
-}>;
+type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
 /** @param safe the cleaner of the run's earlier screen; default: a new cleaner */
-export const openScreen = ({ host, options, safe = openRunCleaner(host) }: ScreenRequest) => {
+export const openScreen = ({ host, options }: ScreenRequest, safe = openRunCleaner(host)) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
-  const isQuiet = isForProgram || options.quiet === true;
-  const printsEvents = options.hasJsonEvents === true;
-  const isStderrForPeople = !printsEvents && terminal.stderr && !isForProgram;
+  const isQuiet = isForProgram || options.quiet;
+  const printsEvents = options.hasJsonEvents;
+  const hasJsonErrors = isForProgram || printsEvents;
+  const isStderrForPeople = terminal.stderr && !hasJsonErrors;
   const isInBuild = isBuildSystem(env);
   const canPage = options.pager !== false && terminal.stdout && !isInBuild;
   const canSpin = isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb";
   const errorColor = hasColor(host, "stderr", options.color);
-  const output = openSink({ stream: host.stdout, signal: host.signal });
-  const errors = openSink({ stream: host.stderr });
-  let errorQueue: Promise<void> = Promise.resolve();
+  const output = openSink(host.stdout, host.signal);
+  const errors = openSink(host.stderr);
+  let errorQueue = Promise.resolve();
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
@@ -97,8 +91,8 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     });
   };
 
-  /** Writes to standard output, after everything that was queued for standard error. */
-  const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions) => {
+  /** Writes to standard output, after all that was queued for standard error. */
+  const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
@@ -107,19 +101,20 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
         yield clean(piece);
       }
     };
-    if (canPage && isPaged) {
+    if (isPaged) {
       const { printPaged } = await import("./pager.ts");
       isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output }));
     } else await writePieces(output, cleanPieces());
   };
+  const printUnpaged = (pieces: Pieces, kind: OutputKind) => print(pieces, kind, false);
 
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string) => {
     spinner?.stop();
-    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
-    const isDrawn = !terminal.isSizeUnknown;
-    spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
+    if (terminal.isSizeUnknown) return progress.noProgress;
+    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
+    spinner = progress.openSpinner(label, { host, color: errorColor, clean });
     return spinner;
   };
 
@@ -131,9 +126,9 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     safe,
     canPage,
     isForProgram,
-    printsEvents,
+    hasJsonErrors,
     isStderrForPeople,
-    /** True if the reader of standard output left. Then a command that changes nothing can stop with exit code 0. */
+    /** True if the reader of standard output left, so that a command that changes nothing can stop. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
@@ -145,10 +140,9 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     },
     paint: () => loadPaint(hasColor(host, "stdout", options.color)),
     print,
+    printUnpaged,
     printText: (text: string) =>
-      terminal.stdout
-        ? print([safe.text(text)], { kind: "lines", isPaged: false })
-        : print([text], { kind: "redact-only", isPaged: false }),
+      terminal.stdout ? printUnpaged([safe.text(text)], "lines") : printUnpaged([text], "redact-only"),
     printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);
@@ -156,13 +150,13 @@ export const openScreen = ({ host, options, safe = openRunCleaner(host) }: Scree
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** Prints each command on one line, because a folded command cannot be pasted. */
+    /** Folds no command, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** If the result is JSON, prints nothing, because the JSON may have a key for warnings. */
+    /** Prints nothing for programs, because the JSON may have a key for warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -193,7 +187,7 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
   return no === "" && terminal[stream] && term !== "dumb";
 };
 
-/** Loads the 16 basic colors, which every terminal supports and users can configure. */
+/** Uses the 16 basic colors, which users can configure. */
 const loadPaint = async (isColored: boolean): Promise<Paint> => {
   if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");

@@ -11,7 +11,7 @@ const minLength = 4;
 const minLengthInNames = 8;
 /** A shorter piece of base64 is not redacted, because a search that ignores case finds such pieces by chance. */
 const minBase64Length = 6;
-/** Number of a secret's letters in a search pattern. The other letters are compared after a match. */
+/** Letters of a secret in a search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 export const openSecrets = () => {

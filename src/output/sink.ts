@@ -12,9 +12,8 @@ const maxWriteBytes = 1 << 18;
 /** Error codes of a closed pipe or socket. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
-export const openSink = (to: Readonly<{ stream: Writable; signal?: AbortSignal }>) => {
-  const { stream } = to;
-  let { signal } = to;
+export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
+  let signal = givenSignal;
   let isReaderGone = false;
   // Without a listener, a broken pipe would end the process with a stack trace.
   stream.on("error", (error) => {
@@ -46,7 +45,7 @@ export const openSink = (to: Readonly<{ stream: Writable; signal?: AbortSignal }
     ignoreSignal() {
       signal = undefined;
     },
-    /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
+    /** Also resolves when the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {

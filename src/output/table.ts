@@ -1,7 +1,7 @@
-/** Lays out a list for a terminal: chooses columns and widths, aligns decimal points, and adds tags to cells. */
+/** Lays out a list for a terminal: chooses columns and widths, and aligns decimal points. */
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
-import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
+import type { CellTag, Paint, ShownColumn } from "./views.ts";
 import { truncate, widthOf } from "./width.ts";
 
 type TableView<Row> = Readonly<{
@@ -20,15 +20,12 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Number of rows that are laid out together, so that a pager shows the start of a long list immediately. */
+/** Small, so that a pager shows the start of a long list immediately. */
 const rowsPerPiece = 100;
 
-type DrawnTable = Readonly<{ pieces: Iterable<string>; omitted: readonly string[] }>;
-
-export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly sections: Iterable<Section> } => {
-  const { width, paint } = view;
-  if (view.rows.length === 0) return { pieces: [], omitted: [] };
-  const all = view.columns.map((column) => measureColumn(column, view));
+export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
+  if (rows.length === 0) return { pieces: [], omitted: [] };
+  const all = columns.map((column) => measureColumn(column, rows, clean));
   const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
   if (shown.length > 1 && sumWidths(shown, "min") > width) return { sections: toSections(all, width) };
   const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
@@ -37,8 +34,8 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until `preferred` widths fit. Sections replace the table if `min` widths do not fit. */
-const measureColumn = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>) => {
+/** Columns are omitted until `preferred` widths fit. If `min` widths do not fit, sections replace the table. */
+const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
   const cells = align === "decimal" ? alignPoints(texts) : texts;
@@ -67,7 +64,7 @@ const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" 
 
 /** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
 const widenNames = (columns: readonly TableColumn[]) => {
-  const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
+  const names = columns.find(({ hasNames }) => hasNames) ?? columns[0];
   return columns.map((column) => {
     if (column.isNumber || (column !== names && column !== columns[0])) return column;
     const wanted = column === names ? Math.min(column.full, minNameWidth) : 0;
@@ -125,14 +122,14 @@ function* formatTable(columns: readonly TableColumn[], width: number, paint: Pai
 const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
   if (!tag) return truncate(cell, width);
   const left = width - measureTag(tag);
-  const isTagWhole = left >= minTaggedWidth;
-  return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
+  const text = left >= minTaggedWidth ? truncate(cell, left) : cell;
+  return paint(tag.tone, truncate(`${text} ${tag.text}`, width));
 };
 
 const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
-  const sum = () => widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
-  for (let over = sum() - width; over > 0; over--) {
+  const sum = widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
+  for (let over = sum - width; over > 0; over--) {
     const canShrink = widths.map((size, at) => (size > (columns[at]?.min ?? 0) ? size : 0));
     const most = Math.max(...canShrink);
     if (most === 0) break;
@@ -161,8 +158,10 @@ const layOutRows = (
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
-  // The lookbehind prevents an attempt to match at each of many spaces.
-  return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
+  return text
+    .split("\n")
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
 };
 
 /** Maximum columns of a cell in a section. */

@@ -24,7 +24,7 @@ export type Column<Row> = Readonly<{
   rank: number;
   /** True if the cells are names that people type. Without such a column, the first column has the names. */
   hasNames?: boolean;
-  /** The text is not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
+  /** Not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
   cell: (row: Row, spelled: () => string) => string;
   value: (row: Row) => unknown;
   /** True if the value has no fixed form, so cells show JSON. */
@@ -51,7 +51,7 @@ export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "is
 
 export type Page = Readonly<{
   sections: Iterable<Section>;
-  /** False if a terminal omits the middle of long texts. A pipe gets whole texts. */
+  /** False if a terminal omits the middle of long texts. */
   isFull?: boolean;
   /** True if lines are also folded in a pipe, at the width in `COLUMNS`. */
   isFolded?: boolean;
@@ -71,7 +71,7 @@ export type Section = Readonly<{
   level?: 1 | 2 | 3;
   lines?: readonly Line[];
   block?: string;
-  /** True if the block is text from outside. Each line gets a `│`, so that no text looks like rollcall's text. */
+  /** True for text from outside. Each line gets a `│`, so that no line looks like rollcall's text. */
   isQuoted?: boolean;
   maxBlockLines?: number;
 }>;

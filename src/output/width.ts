@@ -18,8 +18,8 @@ export const widthOf = (line: string) => {
 };
 
 let graphemes: Intl.Segmenter | undefined;
-/** Made on demand, because a segmenter takes 8 ms, and most text needs no segmenter. */
 const splitGraphemes = (text: string) => {
+  // Made on demand, because a segmenter takes 8 ms, and most text needs no segmenter.
   graphemes ??= new Intl.Segmenter("en");
   return graphemes.segment(text);
 };
@@ -33,14 +33,12 @@ const emojiWidth = 2;
 
 const measureGrapheme = (grapheme: string) => {
   const isEmoji = emoji.test(grapheme);
-  let width = isEmoji ? emojiWidth : 0;
   // The width of a spacing mark (Mc) adds to the width of an emoji.
-  const parts = grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, "");
-  for (const part of parts) width += eastAsianWidth(part.codePointAt(0) ?? 0);
-  return width;
+  const parts = Array.from(grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, ""));
+  return parts.reduce((sum, part) => sum + eastAsianWidth(part.codePointAt(0) ?? 0), isEmoji ? emojiWidth : 0);
 };
 
-/** Returns enough code units to fill the columns with graphemes of usual length. */
+/** Enough code units to fill the columns with usual graphemes. */
 const maxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {
@@ -96,9 +94,8 @@ export const foldSentence = (text: string, width: number, indent = hangingIndent
   const lines = [first];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
-    const own = before + (widthOf(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
     if (widthOf(longer) <= width) lines[lines.length - 1] = longer;
-    else lines.push(own);
+    else lines.push(before + (widthOf(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word));
   }
   return lines.map((line) => line.replaceAll(noBreak, " "));
 };

@@ -10,7 +10,7 @@ export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
-  const all = isList ? container.items : container === undefined ? [] : [container];
+  const all = isList ? container.items : container ? [container] : [];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return { document, container, isList, all, shown };
 };
@@ -19,7 +19,8 @@ const parseBytes = (bytes: Uint8Array) => raw.parseRawJson(toBuffer(bytes).toStr
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
-  if (!member || member.key === name) return member && [member.value];
+  if (!member) return undefined;
+  if (member.key === name) return [member.value];
   const below = name.slice(member.key.length + 1);
   if (member.value.kind !== "list") return findValues(member.value, below);
   const found = member.value.items.flatMap((item) => findValues(item, below) ?? []);
@@ -28,32 +29,25 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
 
 /** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string) => {
-  const whole = members.findLast(({ key }) => key === name);
-  if (whole) return whole;
-  const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
-  return prefixes.reverse().sort((a, b) => a.key.length - b.key.length)[0];
+  const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`)).sort((a, b) => b.key.length - a.key.length);
+  return members.findLast(({ key }) => key === name) ?? prefixes.at(-1);
 };
 
 /** Formats values for one cell. Numbers keep their spelling. Null is empty. */
-export const formatValues = (values: readonly raw.RawJson[]) =>
-  values
-    .map((value) =>
-      value.kind === "list"
-        ? value.items.map((item) => formatValue(unwrapSingleMember(item))).join(";")
-        : formatValue(value),
-    )
-    .join(";");
+export const formatValues = (values: readonly raw.RawJson[]) => {
+  const formatItem = (item: raw.RawJson) => formatValue(item.members.length === 1 ? item.members[0]?.value : item);
+  const formatAll = (value: raw.RawJson) =>
+    value.kind === "list" ? value.items.map(formatItem).join(";") : formatValue(value);
+  return values.map(formatAll).join(";");
+};
 
 export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
   values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
 
-const formatValue = (value: raw.RawJson) => {
-  if (value.kind === "object" || value.kind === "list") return raw.compactJson(value.json);
-  return raw.isAbsent(value) ? "" : value.text;
+const formatValue = (value: raw.RawJson | undefined) => {
+  if (raw.isAbsent(value)) return "";
+  return value.kind === "object" || value.kind === "list" ? raw.compactJson(value.json) : value.text;
 };
-
-const unwrapSingleMember = (value: raw.RawJson) =>
-  value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
 
 /** `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
@@ -71,20 +65,22 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
     return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
   }
   if (value.kind !== "object") return undefined;
-  const picked = new Map<string, { readonly value: raw.RawJson; readonly below: string[]; isWhole: boolean }>();
+  const picked = new Map<raw.RawMember, string[]>();
   for (const name of names) {
     const member = findMember(value, name);
-    if (!member) continue;
-    const entry = picked.get(member.key) ?? { value: member.value, below: [], isWhole: false };
-    if (member.key === name) entry.isWhole = true;
-    else entry.below.push(name.slice(member.key.length + 1));
-    picked.set(member.key, entry);
+    if (member) picked.set(member, [...(picked.get(member) ?? []), name]);
   }
   return raw.composeMembers(
-    Array.from(picked, ([key, { value: member, below, isWhole }]) => [
-      key,
-      isWhole ? raw.compactJson(member.json) : pickFields(member, below),
-    ]),
+    Array.from(picked, ([{ key, value: member }, named]) => {
+      if (named.includes(key)) return [key, raw.compactJson(member.json)];
+      return [
+        key,
+        pickFields(
+          member,
+          named.map((name) => name.slice(key.length + 1)),
+        ),
+      ];
+    }),
   );
 };
 
@@ -102,23 +98,17 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
-/** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>) => {
+/** Resolves a field to its name in the document. Tries names of columns, then keys, then `findColumn`. */
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);
-  let isEmpty = rows !== undefined;
-  for (const row of rows ?? []) {
-    if (findValues(row, name) !== undefined) return name;
-    isEmpty = false;
-  }
+  if (rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
   if (meant) return meant.path ?? meant.name;
   // Without columns and objects, any name may be valid.
-  if (columns.length === 0 && isEmpty) return name;
+  if (columns.length === 0 && rows?.length === 0) return name;
   const known = columns.map((column) => column.name);
-  const wanted =
-    known.length === 0
-      ? "the names of keys in the output"
-      : `names of columns: ${known.slice(0, 5).join(", ")}${known.length > 5 ? ", …" : ""}`;
+  const some = [...known.slice(0, 5), ...(known.length > 5 ? ["…"] : [])].join(", ");
+  const wanted = known.length === 0 ? "the names of keys in the output" : `names of columns: ${some}`;
   throw wrongValue("--fields", name, wanted, findNearest(name, known));
 };

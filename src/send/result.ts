@@ -132,7 +132,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
+    return interrupted({ ...toCauseDetails(sent.obstacle), ...details, signal });
   }
   if (!stop) {
     if (rejected === 0) return undefined;

@@ -24,7 +24,7 @@ import { setCommand } from "./read.ts";
 import { changeSaved, createAddition, parseDocument, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-/** `from` is the option, variable or file of the value. `problem` is null if the value is valid. */
+/** `from` is the option, variable or file of the value. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: SettingsSources) => {
@@ -49,10 +49,9 @@ const toSettingRow = (layers: Layers, name: values.SettingName) => {
   const invalid = findSettingFailure(name, text, layers);
   const isSaved = source === "profile";
   const advice = isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value";
-  const position = isSaved ? layers.where(name) : {};
-  const problem = invalid ? { ...position, ...toProblem(invalid, "warning", advice) } : null;
+  const problem = invalid && { ...(isSaved && layers.where(name)), ...toProblem(invalid, "warning", advice) };
   const from = where.option ?? where.environment ?? where.file ?? null;
-  return { name, value: values.redactSetting(name, text), source, from, problem };
+  return { name, value: values.redactSetting(name, text), source, from, problem: problem ?? null };
 };
 
 const toProblem = ({ kind: rule, message, details }: Failure, severity: Problem["severity"], advice: string) => {
@@ -80,8 +79,8 @@ const parseSettingName = (typed: string) => {
 
 const builtInSetting = (name: string) => {
   const hint = "choose another profile with --profile <name>";
-  const where = { setting: name };
-  return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, { hint, where });
+  const details = { hint, where: { setting: name } };
+  return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, details);
 };
 
 const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "local" | "windows">) => {
@@ -100,23 +99,13 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** The message omits the user, password, query and fragment of a URL. */
-const findSettingProblem = (...imported: Parameters<typeof findSettingFailure>) => {
-  const found = findSettingFailure(...imported);
-  return found && toProblem(found, "error", "correct the value in the file");
-};
-
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because the name may be mistyped. Without a terminal, throws `failure`. */
+/** Asks before a profile is created, because its name may be mistyped. @throws `failure` without a terminal */
 type Confirm = (failure: Failure) => Promise<void>;
 
-export const setSetting = async (
-  sources: SettingsSources,
-  typed: Record<"name" | "value", string>,
-  confirm?: Confirm,
-) =>
-  await saveSettings(sources, confirm, (layers) => {
+export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
+  saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);
     if (problem) throw problem;
@@ -124,8 +113,8 @@ export const setSetting = async (
     return { [name]: typeof value === "boolean" ? value : typed.value };
   });
 
-export const importSettings = async (sources: SettingsSources, from: string, confirm?: Confirm) =>
-  await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
+export const importSettings = (sources: SettingsSources, from: string, confirm?: Confirm) =>
+  saveSettings(sources, confirm, (layers) => readImport(sources.host, from, layers));
 
 const saveSettings = async (
   sources: SettingsSources,
@@ -157,7 +146,7 @@ export const unsetSettings = async (sources: SettingsSources, typed: readonly st
   return { profile, names, absent };
 };
 
-/** Returns a profile's settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
+/** Returns the settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
 export const exportSettings = (sources: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
@@ -176,8 +165,9 @@ const readImport = async (host: Host, from: string, layers: Layers) => {
   if (!bytes) throw failures.unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]) => {
-    const problem = findSettingProblem(key, value, layers);
-    return problem ? [{ ...where([key]), ...problem, path: [key] }] : [];
+    const failure = findSettingFailure(key, value, layers);
+    if (!failure) return [];
+    return [{ ...where([key]), ...toProblem(failure, "error", "correct the value in the file"), path: [key] }];
   });
   if (problems.length > 0) throw failures.invalidImportSettings(name, problems);
   return members;
@@ -204,10 +194,8 @@ export const findProfile = (sources: SettingsSources, profile: string) => {
 
 export const useProfile = async (sources: SettingsSources, name: string) => {
   findProfile(sources, name);
-  await changeSaved(sources.host, "settings", (_, otherMembers) => {
-    if (name === defaultProfile) delete otherMembers.profile;
-    else otherMembers.profile = name;
-  });
+  const profile = name === defaultProfile ? undefined : name;
+  await changeSaved(sources.host, "settings", (_, otherMembers) => Object.assign(otherMembers, { profile }));
 };
 
 export const deleteProfile = async (sources: SettingsSources, name: string) => {
@@ -223,11 +211,11 @@ export const deleteProfile = async (sources: SettingsSources, name: string) => {
 };
 
 /** `left` lists the variables that still have credentials. */
-export const logout = async (sources: SettingsSources, { only }: { only: CredentialUse | undefined }) => {
+export const logout = async (sources: SettingsSources, only?: CredentialUse) => {
   const { host, screen } = sources;
   const { profile } = findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
-  const removed = saved.filter((use) => only === undefined || use === only);
+  const removed = saved.filter((use) => !only || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", createRemoval(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
@@ -242,18 +230,16 @@ export const renameProfile = async (sources: SettingsSources, { from, to }: Reco
   const taken = listProfiles(sources).find(({ name }) => name === to);
   const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken && !isUnused) throw failures.profileExists(to);
+  const move = (profiles: Map<string, JsonObject>, defaults: JsonObject = {}) => {
+    const saved = { ...defaults, ...profiles.get(from) };
+    profiles.set(to, saved).delete(from);
+    return saved;
+  };
   // If the run is killed between the two changes, the keys have the new name, and the settings have the old name.
-  if (keys.length > 0) {
-    await changeSaved(host, "credentials", (profiles) => {
-      profiles.set(to, profiles.get(from) ?? {});
-      profiles.delete(from);
-    });
-  }
+  if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => move(profiles));
   let account = from;
   await changeSaved(host, "settings", (profiles, otherMembers) => {
-    const saved = { account: from, ...profiles.get(from) };
-    profiles.set(to, saved);
-    profiles.delete(from);
+    const saved = move(profiles, { account: from });
     if (otherMembers.profile === from) otherMembers.profile = to;
     if (typeof saved.account === "string") account = saved.account;
   });

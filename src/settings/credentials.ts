@@ -1,4 +1,4 @@
-/** Finds the credential of a request in a named profile, the environment, a login or the output of a command. */
+/** Finds the credential of a request in the environment, a login or the output of a command. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -21,7 +21,7 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the names of variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
+/** Returns the variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
@@ -85,7 +85,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
   const findInCommand = (use: CredentialUse, origin: string): CredentialSource | undefined => {
     const line = readValue(layers, "credential_command");
-    if (line === undefined) return undefined;
+    if (!line) return undefined;
     const owner = isCommandOfProfile
       ? { from: `credential_command of the profile ${profile}`, profile }
       : { from: commandVariable };
@@ -93,14 +93,16 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return { state: "command", ...owner, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
-    if (isProfileNamed) {
-      const ofProfile = findInLogin(use, origin) ?? (isCommandOfProfile ? findInCommand(use, origin) : undefined);
+    const fromLogin = () => findInLogin(use, origin);
+    const fromCommand = () => findInCommand(use, origin);
+    const ofProfile = isProfileNamed && (fromLogin() ?? (isCommandOfProfile ? fromCommand() : undefined));
+    if (ofProfile) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (ofProfile && unused.length > 0)
+      if (unused.length > 0)
         notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      if (ofProfile) return ofProfile;
+      return ofProfile;
     }
-    const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
+    const found = (await findInEnvironment(use)) ?? fromLogin() ?? fromCommand();
     if (found) return found;
     const login = adviseLogin(layers, use, origin, true);
     return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
@@ -109,7 +111,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const rerunIds = new Set<string>();
   const resolve = async (use: CredentialUse, origin: string): Promise<Credential> => {
     const { secret, from = "", profile, username, failure } = await find(use, origin);
-    if (secret === undefined) throw failure;
+    if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
   /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
@@ -135,11 +137,8 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
   // In this profile, the login would replace the saved key.
-  return failures.loginCommand(
-    isFirst ? profile : "<name>",
-    only,
-    `${toOptionName(name)} ${readValue(layers, setting)}`,
-  );
+  const option = `${toOptionName(name)} ${readValue(layers, setting)}`;
+  return failures.loginCommand(isFirst ? profile : "<name>", only, option);
 };
 
 /** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
@@ -156,7 +155,7 @@ type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Returns a function that reads each variable once, because `…_FILE` may name a pipe. */
+/** Returns a reader that reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, ReturnType<typeof readVariable>>();
   return async (variable: string) => {
@@ -167,13 +166,13 @@ export const openVariables = (host: Host) => {
 };
 
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
-  const fileVariable = `${variable}_FILE`;
-  const { [variable]: value, [fileVariable]: file } = host.env;
-  if (value && file) throw failures.duplicateCredential(variable, fileVariable);
+  const environment = `${variable}_FILE`;
+  const { [variable]: value, [environment]: file } = host.env;
+  if (value && file) throw failures.duplicateCredential(variable, environment);
   if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
-  const from = `the file in ${fileVariable}`;
-  const where = { environment: fileVariable, file };
+  const from = `the file in ${environment}`;
+  const where = { environment, file };
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (!bytes) throw failures.invalidCredential(from, "long", where);
@@ -199,7 +198,7 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
 
 /** Long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-/** Maximum wait for output after a command ends. A program that the command started may keep the pipe open. */
+/** Maximum wait for output of an ended command, because a program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
@@ -209,7 +208,7 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Runs a `credential_command` without a shell. Returns the first line of its output, and never shows the output. */
+/** Runs a `credential_command` without a shell. Returns the first line of its output. */
 export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
@@ -245,7 +244,7 @@ export const runCredentialCommand = async (line: string, { host, hide, use, orig
     const [key = ""] = output.split(/\r?\n/, 1);
     hide(key);
     const fault = findSecretFault(key, [use]);
-    if (problem === undefined && fault === undefined) return key;
+    if (!problem && !fault) return key;
     const why = `its output is not a key, because ${failures.secretFaults[fault ?? "empty"]}`;
     throw failures.credentialCommandFailed(program, problem ?? why);
   } finally {

@@ -2,13 +2,12 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
-import { describeSystemCode, didYouMean, inProfile, pluralize } from "../sentences.ts";
+import { describeSystemCode, didYouMean, formatPosition, inProfile, pluralize } from "../sentences.ts";
 
-const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string) => {
-  const name = option ?? environment;
-  if (name !== undefined || file === undefined) return name ?? "";
-  const position = line === undefined ? "" : `:${line}:${column ?? 1}`;
-  return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
+const formatWhere = (where: FailureLocation, profile?: string) => {
+  const name = where.option ?? where.environment;
+  if (name !== undefined || where.file === undefined) return name ?? "";
+  return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
 /** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */
@@ -52,11 +51,11 @@ export const profileExists = (profile: string) => {
 export const profileBuiltIn = (action: string, hint?: string) =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
-/** `where` is the source of the name. `create` is the option that creates the profile. Default: a login command. */
-type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
+/** `where` is the source of the name. */
+type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string }>;
 
-export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile) => {
-  const usualHint = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
+export const unknownProfile = (profile: string, { known, where, hint }: UnknownProfile) => {
+  const usualHint = `create it with \`rollcall auth login --profile ${profile}\``;
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
   const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);

@@ -1,6 +1,7 @@
 /** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { contradiction } from "../failures.ts";
+import { ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { toOptionName } from "../sentences.ts";
@@ -18,12 +19,10 @@ export type SettingsSources = Readonly<{
   host: Host;
   flags: SettingFlags;
   screen: {
-    /** Redacts a secret in all later output. Called as soon as the secret is known. */
     hideSecret: (secret: string) => void;
     notice: (sentence: string) => void;
     warn: (problem: Problem) => void;
   };
-  /** The command's own defaults. */
   defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile may be unknown. */
   canBeNew?: boolean;
@@ -31,7 +30,7 @@ export type SettingsSources = Readonly<{
 
 export const localProfile = "local";
 export const defaultProfile = "default";
-const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
+const builtInProfiles = [defaultProfile, localProfile];
 
 /** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
@@ -42,31 +41,24 @@ export const checkProfileName = (name: string, where: FailureLocation) => {
   throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
-export const knownProfiles = (...files: readonly SavedFile[]) => {
+export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
-  try {
-    const file = readSaved(host, "settings");
-    if (name === "profile") return knownProfiles(file);
-    const texts = [...file.profiles.values()].map((members) => members[name]);
-    return [...new Set(texts.filter((text) => typeof text === "string"))];
-  } catch {
-    // Completion must not fail. Other commands report the broken file.
-    return name === "profile" ? builtInProfiles : [];
-  }
+  // Completion must not fail. Other commands report a broken file.
+  const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
+  if (name === "profile") return knownProfiles(file);
+  return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
 /** The profile may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
-  if (local === true && profile !== undefined && profile !== localProfile) {
-    const why = `--local selects the profile ${localProfile}`;
-    throw contradiction("--local", `--profile ${profile}`, why);
-  }
+  if (local && profile !== undefined && profile !== localProfile)
+    throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
-  if (local === true) return toProfile(localProfile, { option: "--local" });
+  if (local) return toProfile(localProfile, { option: "--local" });
   if (profile !== undefined) return toProfile(profile, { option: "--profile" });
   if (env.ROLLCALL_PROFILE) return toProfile(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
   const used = saved.members.profile;
@@ -80,12 +72,12 @@ export const findLayers = (sources: SettingsSources) => {
   const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
-  const urlName = values.urlSettingNames.find((name) => flags[name] !== undefined);
-  if (local && urlName !== undefined) {
-    const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
+  const urlName = local && values.urlSettingNames.find((name) => flags[name] !== undefined);
+  if (urlName) {
+    const first = flags.local ? "--local" : `the profile ${localProfile}`;
     throw contradiction(first, toOptionName(urlName), "the local service has its own URL");
   }
-  const saved: JsonObject | undefined = file.profiles.get(profile);
+  const saved = file.profiles.get(profile);
   // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
   const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen.warn));
@@ -101,7 +93,7 @@ export const findLayers = (sources: SettingsSources) => {
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
-    toUnknownFailure: () => unknownProfile(profile, { known, where, create: "--create" }),
+    toUnknownFailure: () => unknownProfile(profile, { known, where, hint: "create it with --create" }),
     windows: host.platform === "win32",
     where: (name: string) => file.where(["profiles", profile, name]),
   };
@@ -125,10 +117,10 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const isProfileFirst = isOfService && isProfileNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
-  const isReplaced = isProfileNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
+  const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
   // The local service has its own URLs and its own key.
   if (effective && !isReplaced && !(isOfService && local)) return effective;
-  const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
+  const { text = "" } = (derivedFrom && resolveSetting(layers, derivedFrom)) ?? {};
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
 };
@@ -137,7 +129,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];
-  if (source !== "default" || derivedFrom === undefined) return { name, source };
+  if (source !== "default" || !derivedFrom) return { name, source };
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
@@ -148,7 +140,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
   // The failure names the setting that an invalid default derives from.
-  if (source === "default" && derivedFrom !== undefined) readValue(layers, derivedFrom);
+  if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;

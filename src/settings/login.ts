@@ -1,4 +1,4 @@
-/** Asks questions on a terminal. Logs in: reads a key, asks for missing settings, and saves the answers. */
+/** Asks questions on a terminal. A login reads a key, asks for missing settings, and saves both. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
@@ -12,13 +12,11 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-export const canAsk = (host: Host) => host.terminal.stdin;
-
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
 
 /** Returns a line, and all lines pasted after the line; undefined at the end of the input. */
-const promptForLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
+const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
   try {
@@ -65,10 +63,8 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
-  return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
+  return settings.get(values.urlSettingName(host)) && new URL(settings.address(host)).origin;
 };
-
-type Login = Readonly<{ use: CredentialUse; origin: string }>;
 
 /** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
@@ -76,37 +72,35 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 /** Asks for a URL if no URL is set, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
-  if (username !== undefined && only !== undefined && only !== "calls") {
-    throw contradiction("--username", `--for ${only}`, "only calls need a user name");
+  if (username !== undefined) {
+    if (only && only !== "calls") throw contradiction("--username", `--for ${only}`, "only calls need a user name");
+    credentials.checkUsername(username, { option: "--username" });
   }
-  if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
-  if (settings.local) {
-    const why = "the local service makes its own key";
-    throw contradiction(`the profile ${localProfile}`, "auth login", why);
-  }
-  const uses = only === undefined ? credentials.credentialUses : [only];
+  if (settings.local)
+    throw contradiction(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
+  const uses = only ? [only] : credentials.credentialUses;
   const findLogins = () =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
-      return origin === undefined ? [] : [{ use, origin }];
+      return origin ? [{ use, origin }] : [];
     });
   const findMissing = () => [
     ...uses
-      .filter((use) => findOrigin(settings, use) === undefined)
+      .filter((use) => !findOrigin(settings, use))
       .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
     ...otherLoginSettings.filter((name) => {
-      const isNeeded = name === "project" ? uses.includes("calls") : only === undefined;
-      return isNeeded && findOrigin(settings, "calls") !== undefined && settings.get(name) === undefined;
+      const isNeeded = name === "project" ? uses.includes("calls") : !only;
+      return isNeeded && findOrigin(settings, "calls") && !settings.get(name);
     }),
   ];
   const asked = new Set<values.SettingName>();
   const askNextSetting = async (key?: string): Promise<boolean> => {
     const names = findMissing();
-    const name = canAsk(host) ? names.find((each) => !asked.has(each)) : undefined;
-    if (name === undefined) return false;
+    const name = host.terminal.stdin ? names.find((each) => !asked.has(each)) : undefined;
+    if (!name) return false;
     asked.add(name);
     const isRequired = key === undefined && names.every((each) => asked.has(each));
     flags[name] = await promptForSetting(host, name, { key, isRequired });
@@ -115,16 +109,13 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   if (findLogins().length === 0) await askNextSetting();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
-  if (known.length === 0) {
-    const { host: missing } = credentials.useTargets[only ?? "log"];
-    throw settingMissing(values.urlSettingName(missing), settings.profile, false);
-  }
+  if (known.length === 0) throw settingMissing(findMissing()[0] ?? "base_url", settings.profile, false);
   const key = await readKey(sources, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
     settings: { ...settings, credential },
     findLogins,
-    /** Returns the origin of a saved key that the login would replace by a key for another origin. */
+    /** Returns the other origin of a saved key that the login would replace. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       const replaced = findLogins().map(({ use, origin }) => {
@@ -133,8 +124,8 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       });
       return replaced.find((origin) => typeof origin === "string");
     },
-    askNextSetting: async () => await askNextSetting(key),
-    /** Saves the settings, then the key. Returns the path of the credentials file. */
+    askNextSetting: () => askNextSetting(key),
+    /** Returns the path of the credentials file. */
     save: async () => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
@@ -149,12 +140,14 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   };
 };
 
-type PromptOptions = Readonly<{ key: string | undefined; isRequired: boolean }>;
-
 /** Messages omit the answer, because the answer may be a key. */
-const promptForSetting = async (host: Host, name: values.SettingName, { key, isRequired }: PromptOptions) => {
+const promptForSetting = async (
+  host: Host,
+  name: values.SettingName,
+  { key, isRequired }: { key: string | undefined; isRequired: boolean },
+) => {
   const { about, example, parse } = values.settings[name];
-  const form = example === undefined ? "" : `, such as ${example}`;
+  const form = example ? `, such as ${example}` : "";
   for (;;) {
     const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
@@ -170,14 +163,18 @@ const findMistake = (text: string) => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-const readKey = async ({ host, screen }: SettingsSources, logins: readonly Login[], withToken: boolean) => {
+const readKey = async (
+  { host, screen }: SettingsSources,
+  logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
+  withToken: boolean,
+) => {
   // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
-  const isTyped = canAsk(host);
+  const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
-  const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : []));
-  const origins = [...new Set(logins.map(({ origin }) => origin))];
-  const label = `key for ${origins.map((origin) => `${origin} (${usesOf(origin).join(", ")})`).join(", ")}: `;
+  const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : [])).join(", ");
+  const origins = new Set(logins.map(({ origin }) => origin));
+  const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
   for (let notice = ""; ; ) {
     // Joins pasted lines, so that a key of two lines is refused. The first line alone would be a wrong key.
     const text = isTyped
@@ -187,7 +184,7 @@ const readKey = async ({ host, screen }: SettingsSources, logins: readonly Login
     const key = credentials.removeLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistake(key);
-    if (mistake === undefined) {
+    if (!mistake) {
       const uses = logins.map(({ use }) => use);
       screen.hideSecret(key);
       credentials.checkSecret({ text: key, from, where: {} }, uses);

@@ -44,22 +44,23 @@ export const readSettings = async (given: SettingsSources) => {
     require: requireSetting,
     /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost) {
-      const url = requireSetting(values.urlSettingName(of));
-      noteUrlSource(layers, values.urlSettingName(of), notice);
+      const name = values.urlSettingName(of);
+      const url = requireSetting(name);
+      noteUrlSource(layers, name, notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
     ...credentials.openCredentials(sources, layers, readVariable),
-    /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
+    /** @throws Failure `unsafe-ownership` */
     dataFolder() {
       const folder = findDataFolder(host);
-      if (folder !== undefined) requireSafeOwnership(folder);
+      if (folder) requireSafeOwnership(folder);
       return folder;
     },
     ...locations,
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
-      if (dataDir === undefined) throw folderUnknown("data");
+      if (!dataDir) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
       // The variable overrides the key in the data folder.
@@ -89,7 +90,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
+  notice(`logging to the URL in ${from}, not to --base-url; use --log-base-url for another URL`);
 };
 
 export const setCommand = (name: values.SettingName, profile: string) =>
@@ -117,21 +118,24 @@ const databases = {
 export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
   if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
-  return folder === undefined ? undefined : join(folder, "ledger.db");
+  return folder && join(folder, "ledger.db");
 };
 
 /** The returned functions throw Failure `invalid-database-url`, … */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** Returns undefined if the location is a file. */
-  const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
+  /** @param file the location if neither `typed` nor the variable is a URL */
+  const findLocation = async (
+    use: keyof typeof databases,
+    typed: string | undefined,
+    file: string | undefined,
+  ): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
     const { title, variable } = databases[use];
-    hide(PGPASSWORD);
     const readText = async () => (await readVariable(variable))?.text.trim();
     const text = typed?.trim() ?? (await readText());
-    if (text === undefined || !urlPattern.test(text)) return undefined;
+    if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
       const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
@@ -155,24 +159,21 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = readValue(layers, "credential_command");
-    if (line !== undefined)
+    if (line)
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
     if (!inFile) return { path };
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-    return { path, passwordCommand: async () => await Promise.reject(failure) };
+    return { path, passwordCommand: () => Promise.reject(failure) };
   };
-  const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
-    (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
+  const { store } = layers.flags;
+  const { ROLLCALL_STORE: storeFile } = host.env;
   return {
-    ledgerLocation: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
-    storeLocation: async (typed = layers.flags.store) => {
-      const { ROLLCALL_STORE: file } = host.env;
-      return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
-    },
+    ledgerLocation: (typed?: string) => findLocation("ledger", typed, typed ?? findLedgerFile(host)),
+    storeLocation: () => findLocation("store", store, store ?? (storeFile ? resolve(storeFile) : undefined)),
   };
 };
 
-/** Matches URLs, even incomplete URLs, and connection strings of other programs. Other texts are paths. */
+/** Matches even incomplete URLs, and connection strings of other programs. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string) => {
@@ -189,7 +190,7 @@ const parseDatabaseUrl = (text: string) => {
 /** PostgreSQL's programs ignore a password file that others can read. */
 const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
-  if (file === undefined) return undefined;
+  if (!file) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
   for (const line of lines) {
@@ -198,7 +199,7 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
     const password = fields[wanted.length];
     const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
     if (isMatch && !line.startsWith("#") && password !== undefined)
-      return { file, password, isPrivate: checkFileMode(file, "600") === undefined };
+      return { file, password, isPrivate: !checkFileMode(file, "600") };
   }
   return undefined;
 };

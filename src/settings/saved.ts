@@ -1,4 +1,4 @@
-/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Finds the secrets in files. */
+/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Reads the secrets in files. */
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -42,7 +42,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
   return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
-/** For the ledger and the local service; undefined if no variable names this folder or the home folder. */
+/** For the ledger and the local service; undefined if no variable names a folder. */
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -62,26 +62,24 @@ export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: 
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
   const folder = findFolder(host, "settings");
-  if (folder === undefined) throw folderUnknown("settings");
+  if (!folder) throw folderUnknown("settings");
   return join(folder, `${kind}.json`);
 };
 
 /** A missing file counts as empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
-  const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
-  const bytes = file === "" ? undefined : readIfExists(file);
-  if (!bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
+  const file = findFolder(host, "settings") && findSettingsFile(host, kind);
+  const bytes = file && readIfExists(file);
+  if (!file || !bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
   for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = new Map<string, JsonObject>();
-  for (const [name, saved] of Object.entries(profiles)) {
-    if (!isObject(saved))
-      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
-    found.set(name, saved);
-  }
-  return { members, where, profiles: found };
+  const entries = Object.entries(profiles).map(([name, saved]) => {
+    if (isObject(saved)) return [name, saved] as const;
+    throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+  });
+  return { members, where, profiles: new Map(entries) };
 };
 
 const readIfExists = (file: string) => {
@@ -115,18 +113,18 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   return { members, where };
 };
 
-type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
+export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>
+  profiles.set(profile, { ...profiles.get(profile), ...added });
 
-export const createAddition =
-  (profile: string, added: JsonObject): SavedChange =>
-  (profiles) =>
-    void profiles.set(profile, { ...profiles.get(profile), ...added });
-
-/** More than enough, because a writer holds the lock for only a few milliseconds. */
+/** A writer holds the lock for only a few milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
-export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange) => {
+export const changeSaved = async (
+  host: Host,
+  kind: SavedKind,
+  change: (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void,
+) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   // conf requires a home folder when it is loaded.
@@ -161,7 +159,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
 
 const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject) => {
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
-  const target = readIfExists(file) === undefined ? file : fs.realpathSync(file);
+  const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
   // This process has the lock, so any draft is from a killed writer.
   const removeDrafts = () => {
@@ -170,7 +168,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   removeDrafts();
   try {
     const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
-    const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...location, serialize: () => text });
+    const conf = new Conf({ ...location, serialize: () => text });
     conf.store = document;
     // On a full disk, conf writes a part of the text and reports no error.
     if (fs.readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
@@ -187,7 +185,7 @@ export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
-      return variable === undefined ? [] : [[variable, ignoreErrors(() => readSecretFile(file))]];
+      return variable ? [[variable, ignoreErrors(() => readSecretFile(file))]] : [];
     }),
   );
 
@@ -204,7 +202,6 @@ const readSecretFile = (file: string) => {
   }
 };
 
-/** Returns the keys of all profiles. */
 export const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
   ignoreErrors(() => {

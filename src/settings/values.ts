@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md): its description, its default, and functions that parse and redact it. */
+/** Defines each setting (configuration.md), with its default and functions that parse and redact its value. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
@@ -15,10 +15,9 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) 
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const parseDuration = (text: string, minMs = 0) => {
+export const parseDuration = (text: string) => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
-  if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
 
@@ -92,11 +91,11 @@ type Setting<Value> = Readonly<{
   parse: Parse<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
-  /** The default, or a function that makes the default from the profile's name and the text of `derivedFrom`. */
+  /** A function gets the profile's name and the text of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
   /** The default in the profile `local`, if it differs from `fallback`. */
   localFallback?: string;
-  /** A valid value for hints. Present if commands need the setting and it has no default. */
+  /** A value for hints. Present if commands need the setting and it has no default. */
   example?: string;
   hasOption?: true;
   /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
@@ -137,8 +136,11 @@ const definitions = {
   split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
-  timeout: { about: "longest silence of the service (30s, for log 5m)", parse: (text) => parseDuration(text, 1) },
-  max_wait: { about: "total time for all retries", parse: (text: string) => parseDuration(text), fallback: "5m" },
+  timeout: {
+    about: "longest silence of the service (30s, for log 5m)",
+    parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
+  },
+  max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
   insecure_http: { about: "allow credentials over plain http", parse: parseBoolean, fallback: "false" },
@@ -150,7 +152,7 @@ const definitions = {
 export type SettingName = keyof typeof definitions;
 
 /** Durations are in milliseconds, and sizes are in bytes. */
-export type SettingValues = {
+type SettingValues = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
 };
 

@@ -138,7 +138,7 @@ const valueForm =
         missing ??= found;
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
-      } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });
+      } else await screen.printUnpaged([found.value.json, "\n"], "json");
     }
     return missing && callPathMissing(missing, traced.formatPath(path), ids, totals().requested);
   };
@@ -150,7 +150,7 @@ const lineForm =
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, ...converted });
-      else await screen.print([converted.line, "\n"], { kind: "json", isPaged: false });
+      else await screen.printUnpaged([converted.line, "\n"], "json");
     }
     const { requested } = totals();
     return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });

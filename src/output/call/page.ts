@@ -20,11 +20,11 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
-    yield* items === undefined ? toTreeSection(title, rest) : [{ title }];
+    yield* items ? [{ title }] : toTreeSection(title, rest);
     for (const turn of calls.toTurns(items ?? [])) yield* toTurnSections(turn, items?.length === 1);
   }
-  if (inputs.items !== undefined) yield* toTreeSection("Other inputs", inputs.rest);
-  if (output.items !== undefined) yield* toTreeSection("Other output", output.rest);
+  if (inputs.items) yield* toTreeSection("Other inputs", inputs.rest);
+  if (output.items) yield* toTreeSection("Other output", output.rest);
   const details = listFields(call, detailLabels, prefix);
   if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
@@ -37,7 +37,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
 const maxExceptionLines = 120;
 
 const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
-  value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
+  value ? [{ title, block: formatTree(value), isQuoted: true, ...options }] : [];
 
 export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
   const lines = fields.map((label) => {
@@ -100,16 +100,15 @@ const formatCosts = (costs: readonly calls.Cost[]) => {
 const notProvided = "not provided by the service";
 
 const formatCost = ({ model, unit, total }: calls.Cost) => {
-  if (total === undefined) return `unknown  ${model}`;
+  if (!total) return `unknown  ${model}`;
   const amount = formatDecimal(total);
   return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
 };
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);
-  if (size === undefined) return notProvided;
-  if (size.kind !== "number") return raw.formatInline(size);
-  return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  if (size?.kind === "number") return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  return size ? raw.formatInline(size) : notProvided;
 };
 
 const detailLabels = {
@@ -131,7 +130,7 @@ const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>,
   Object.entries(labels).flatMap(([field, label]) => {
     return [...new Set([calls.withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
-      return value === undefined ? [] : [{ label, text: raw.formatInline(value) }];
+      return value ? [{ label, text: raw.formatInline(value) }] : [];
     });
   });
 
@@ -149,7 +148,7 @@ const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
-    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
+    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
   const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
@@ -191,10 +190,11 @@ const toPartSections = (part: calls.Part): readonly Section[] => {
   const isText = callArguments?.kind === "text";
   const parsed = (isText ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
   const text = raw.isAbsent(parsed) ? "{}" : formatTree(parsed);
-  const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
-  const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
-  const answer = result && { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true };
-  return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
+  const heading = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
+  const call = titled(heading, text === "{}" ? "" : text);
+  if (!result) return [call];
+  const ofTool = result.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
+  return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
 };
 
 const flattenParts = (parts: readonly calls.Part[]) =>

@@ -15,17 +15,15 @@ type Replies = AsyncIterable<CallReply>;
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
   /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, prints even an empty list. */
-  readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
+  readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
   const pages = toPages(screen, replies, options);
-  if (options.isMarkdown) {
-    return await screen.print(formatPagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
-  }
+  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.safe.text), "lines");
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
   const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
-    const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")) !== undefined);
+    const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
   };
   if (screen.format === "jsonl" && !screen.canPage) {
@@ -39,8 +37,8 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     lastReply = reply;
   }
   const { hasSeveral, canBeEmpty } = options.finalFacts();
-  if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
-  if (lastReply === undefined && !canBeEmpty) return;
+  if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
+  if (!lastReply && !canBeEmpty) return;
   await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
 };
 
@@ -58,12 +56,10 @@ async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextClean
 }
 
 const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
-  if (fields === undefined) return callSections(call, options);
+  if (!fields) return callSections(call, options);
   const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
-  return fieldSections(
-    call,
-    fields.map((name) => resolveField(name, columns, [call])),
-  );
+  const names = fields.map((name) => resolveField(name, columns, [call]));
+  return fieldSections(call, names);
 };
 
 /** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
@@ -115,7 +111,7 @@ const fenceText = (text: string) => {
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };
 
-type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
+type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing: number }>;
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
@@ -123,11 +119,8 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView) =>
   const hasTotal = screen.format === "table" || screen.format === "tsv";
   const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  await printList(screen, {
-    columns,
-    rows,
-    wire: { bytes: Buffer.from(formatSummaryJson(view, rows)), member: "groups" },
-  });
+  const bytes = Buffer.from(formatSummaryJson(view, rows));
+  await printList(screen, { columns, rows, wire: { bytes, member: "groups" } });
 };
 
 const rightAligned = { align: "right" } as const;

@@ -27,13 +27,12 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
 
 const isTree = ({ kind }: RawJson) => kind === "object" || kind === "list";
 
-/** Formats a value that fits next to its key; undefined if the value needs lines below the key. */
+/** Returns undefined if the value needs lines below its key. */
 const formatBeside = (value: RawJson, levels: number) => {
   if (isTree(value) && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
-  if (value.kind === "list") return formatList(value.items);
-  const text = formatScalar(value);
-  return text.includes("\n") ? undefined : text;
+  const line = value.kind === "list" ? formatList(value.items) : formatScalar(value);
+  return line?.includes("\n") ? undefined : line;
 };
 
 const formatList = (items: readonly RawJson[]) => {
@@ -41,7 +40,7 @@ const formatList = (items: readonly RawJson[]) => {
   const isSplit = ({ kind, text }: RawJson) => kind === "text" && /[,\]]/.test(text);
   const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : formatScalar(item)));
   const line = `[${texts.join(", ")}]`;
-  return line.includes("\n") || line.length > maxListWidth ? undefined : line;
+  return line.length > maxListWidth ? undefined : line;
 };
 
 const formatScalar = ({ kind, text }: RawJson) => {
@@ -61,9 +60,7 @@ const minBinaryLength = 64;
 export const describeBinary = (text: string) => {
   if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
-  return head === null
-    ? undefined
-    : `[${head[1] ?? "data"}, ${formatRoundedSize(getDecodedSize(text.slice(head[0].length)))}]`;
+  return head ? `[${head[1] ?? "data"}, ${formatRoundedSize(getDecodedSize(text.slice(head[0].length)))}]` : undefined;
 };
 
 export const getDecodedSize = (text: string) => {
