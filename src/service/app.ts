@@ -127,7 +127,7 @@ const isReady = async ({ check, host }: AppOptions) => {
     .finally(() => timeout.abort());
 };
 
-/** Converts an error to an answer. Only a 503 with `Retry-After` says that nothing was stored. */
+/** Only a 503 with `Retry-After` says that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

@@ -43,8 +43,8 @@ export const openService = async (options: ServiceOptions) => {
     if (allowHosts.length === 0) throw allowHostMissing(address);
     warn(exposedAddressProblem(address));
   }
-  const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
-  const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
+  const { key, path: keyFile } =
+    options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
   // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
   // get a 503, so `onUnavailable` reports nothing.
@@ -67,14 +67,18 @@ export const openService = async (options: ServiceOptions) => {
     isStopping: () => closing !== undefined,
     onError: (thrown) => {
       lastError = thrown;
-      warn(unansweredProblem(thrown));
+      const { code: rule, message } = toFailure(thrown);
+      const status = isStoreFailure(thrown) ? 503 : 500;
+      warn({ rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` });
     },
   });
-  const listenOptions = { app, serverName: "the local service", address, port, trace, elapsed: host.elapsed } as const;
-  const server = await listen(listenOptions).catch(async (thrown: unknown) => {
-    await store.close();
-    throw thrown;
-  });
+  const serverName = "the local service";
+  const server = await listen({ app, serverName, address, port, trace, elapsed: host.elapsed }).catch(
+    async (thrown) => {
+      await store.close();
+      throw thrown;
+    },
+  );
   return {
     url: server.url,
     store: store.id,
@@ -84,18 +88,12 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Answers the requests in flight first. Resolves with false if requests were aborted after 10 s. */
-    close: (): Promise<boolean> => {
-      closing ??= server.close().finally(() => store.close());
+    /** Resolves as `close` of the server. */
+    close: () => {
+      closing ??= server.close().finally(store.close);
       return closing;
     },
   };
-};
-
-const unansweredProblem = (thrown: unknown): Problem => {
-  const { code: rule, message } = toFailure(thrown);
-  const status = isStoreFailure(thrown) ? 503 : 500;
-  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
 const exposedAddressProblem = (address: string): Problem => ({

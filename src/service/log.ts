@@ -33,8 +33,9 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
-    const computeDigest = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
-    const idempotency = key === undefined ? undefined : { key, digest: computeDigest() };
+    const hash = createHash("sha256");
+    const idempotency =
+      key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // `saveRequest` returns an earlier request if another client saved the same key after `findByKey`.
@@ -47,8 +48,8 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
   },
 });
 
-const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "type">): Refusal =>
-  invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key }]);
+const invalidKey = (input: string, fault: { msg: string; type: string }) =>
+  invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
@@ -117,23 +118,19 @@ const readMembers = (
   { loc, uniqueKeys, faults }: { loc: Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
 ) => {
   const members = new Map<string, json.JsonValue>();
-  const repeated = new Set<string>();
   for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
     const name = String(key);
-    if (uniqueKeys.includes(name) && members.has(name)) repeated.add(name);
+    if (uniqueKeys.includes(name) && members.has(name) && faults.length < maxFaults) {
+      faults.push({ loc: [...loc, name], msg: "Key should occur once", type: "duplicate_key", input: null });
+    }
     members.set(name, value);
     checkNameCount(members.size);
-  }
-  for (const key of repeated) {
-    faults.push({ loc: [...loc, key], msg: "Key should occur once", type: "duplicate_key", input: null });
   }
   return members;
 };
 
 const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
-  composeMembers(
-    Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))] as const),
-  );
+  composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))]));
 
 const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
   const at = json.findMemberNode(table, node, "metrics");

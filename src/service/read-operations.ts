@@ -10,6 +10,7 @@ import { readListReply } from "../contract/replies.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
+import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
 /** Interface 4.2. Ignores the project header, which only tracks usage. */
@@ -43,14 +44,14 @@ export const callOperation = (store: Store) =>
     return composeObject({ call: call === undefined ? "null" : formatCall(call, body) });
   });
 
-type CatalogKind = "analysis" | "router";
+type CatalogKind = keyof typeof sample;
 
 /** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = await readdir(folder).catch(() => []);
   const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
-  if (names.length === 0) return await readSample(kind);
+  if (names.length === 0) return formatSample(kind);
   if (!names.includes(provider)) {
     const known = names.map((name) => JSON.stringify(name)).join(", ");
     throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
@@ -61,9 +62,8 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
-const readSample = async (kind: CatalogKind) => {
-  const { default: catalogs } = await import("./sample-catalog.json");
-  const { common, models } = catalogs[kind];
+const formatSample = (kind: CatalogKind) => {
+  const { common, models } = sample[kind];
   const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
   return JSON.stringify({ note, data: models.map((model) => ({ ...model, ...common })) });
 };

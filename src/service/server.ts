@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { cannotListen, type ServerName } from "./failures.ts";
+import { cannotListen } from "./failures.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
-type ListenOptions = Readonly<{
+export type ListenOptions = Readonly<{
   app: { fetch: Parameters<typeof getRequestListener>[0] };
-  serverName: ServerName;
+  serverName: "the local service" | "the server of the page";
   address: string;
   port: number;
   /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
@@ -30,7 +30,6 @@ const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
   const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
-  const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
   let onIdle = (): void => undefined;
@@ -52,10 +51,6 @@ export const listen = async (options: ListenOptions) => {
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
-  server.on("connection", (socket) => {
-    connections.add(socket);
-    socket.on("close", () => connections.delete(socket));
-  });
   server.on("checkContinue", handle);
   server.listen(port, address);
   await once(server, "listening").catch((cause: unknown) => {
@@ -78,11 +73,11 @@ export const listen = async (options: ListenOptions) => {
         }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
         onIdle = () => {
-          for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
             clearTimeout(timer);
             resolve(!hasAborted);
           });
+          server.closeAllConnections();
           onIdle = () => undefined;
         };
         if (responses.size === 0) onIdle();

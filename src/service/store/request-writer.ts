@@ -22,7 +22,7 @@ export type NewRequest = Readonly<{
 const maxParallelWrites = 4;
 
 /** @param newestMs the time of the newest id in the store */
-export const openRequestWriter = (database: Database, { file, newestMs }: { file: TitledFile; newestMs: number }) => {
+export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;
   const runLimited = limitParallel(maxParallelWrites);
   return async (request: NewRequest): Promise<LoggedRequest> => {
