@@ -1,4 +1,4 @@
-/** The answers of the server, or of an exported page. The server and the page share these types. */
+/** Types that the server and the page share. */
 import type { Query, Range } from "./query.ts";
 
 export type AnswerTypes = Readonly<{
@@ -23,8 +23,8 @@ export interface GroupStore<Facts extends GroupFacts> {
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
-  /** @throws Failure `invalid-filter`, `input-changed` */
-  search(query: Query): Promise<{ readonly has: (group: number) => boolean; readonly searched: GroupRows["searched"] }>;
+  /** Returns the matches so far, and the progress from 0 to 1. @throws Failure `invalid-filter`, `input-changed` */
+  search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
@@ -62,47 +62,34 @@ export type Summary = Readonly<{
 export type RewardBounds = readonly [from: number, to: number];
 
 export type Charts = Readonly<{
-  files: readonly FileSummary[];
-  rewards: readonly RewardCount[];
-  dots: readonly Dot[];
+  /** `mean`: mean of the group means; null if no group is measured. */
+  files: readonly { file: string; groups: number; trainable: number; mean: number | null }[];
+  rewards: readonly { range: Range; count: number }[];
+  /** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
+  dots: readonly { mean: Range; spread: Range; groups: number }[];
 }>;
-
-export type RewardCount = { readonly range: Range; readonly count: number };
-
-/** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
-export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
-
-export type FileSummary = Readonly<{
-  file: string;
-  groups: number;
-  trainable: number;
-  /** The mean of the group means; null if no group is measured. */
-  mean: number | null;
-}>;
-
-export type UntrainableReason = "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn";
 
 export type GroupRows = Readonly<{
   selected: number;
   of: number;
   rows: readonly GroupRow[];
-  /** `share` is from 0 to 1. Null without a search. */
+  /** Null without a search. */
   searched: { share: number } | null;
 }>;
 
 /** A group that is invalid or not measured yet has no rewards. */
-export type GroupFacts = Readonly<{
+export type GroupFacts = {
   /** Index in the input, from 0. */
   group: number;
   file: string;
   size: number;
-  untrainable: UntrainableReason | null;
+  untrainable: "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn" | null;
   /** The rule of each problem. */
   rules: readonly string[];
   rewards: readonly number[];
   mean: number | null;
   spread: number | null;
-}>;
+};
 
 export type GroupRow = GroupFacts &
   Readonly<{
@@ -161,7 +148,6 @@ export type TrajectorySummary = Readonly<{
   messages: number;
 }>;
 
-/** The parts of a group that the table does not show. */
 export type GroupContent = Readonly<{
   place: SourcePosition;
   /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
@@ -181,7 +167,7 @@ export type GroupDetail = GroupRow &
     of: number;
     /** Index in the table; null if the filters do not select the group. */
     at: number | null;
-    /** Indexes of the previous and the next group; null if there is none. */
+    /** Indexes of the neighbors; null without a neighbor. */
     before: number | null;
     after: number | null;
   }>;

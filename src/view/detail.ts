@@ -52,7 +52,7 @@ const readExceptions = (bytes: Buffer) =>
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
 
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   const root = table.readRoot(bytes);
@@ -141,15 +141,9 @@ const joinText = (content: unknown) => {
 };
 
 const shorten = (text: string) => {
-  const line = [
-    ...text
-      .slice(0, maxCharacters * 4)
-      .replaceAll(/\s+/g, " ")
-      .trim(),
-  ];
-  if (line.length <= maxCharacters) return line.join("");
-  return `${line
-    .slice(0, maxCharacters - 1)
-    .join("")
-    .trimEnd()}…`;
+  const line = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
+  const characters = [...line.trim()];
+  if (characters.length <= maxCharacters) return characters.join("");
+  const start = characters.slice(0, maxCharacters - 1).join("");
+  return `${start.trimEnd()}…`;
 };

@@ -1,4 +1,4 @@
-/** The query in the page's URL selects the view. The server or an exported page answers the query. */
+/** The query in the page's URL, which selects the view. Numbers of pages, groups and trajectories begin at 1. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
@@ -17,14 +17,13 @@ export type Range = z.output<typeof Range>;
 
 const range = z.optional(Range);
 const text = z.optional(z.string());
-const ordinal = z.optional(z.int().check(z.positive()));
+const ordinal = z.int().check(z.positive());
 
 const Query = z.readonly(
   z.object({
     sort: z._default(SortKey, "group"),
     descending: z._default(z.boolean(), false),
-    /** From 1. */
-    page: z._default(z.int().check(z.positive()), 1),
+    page: z._default(ordinal, 1),
     reward: range,
     mean: range,
     spread: range,
@@ -37,10 +36,9 @@ const Query = z.readonly(
     where: text,
     /** The rule whose problems are shown, or `any`. Independent of `rule`, which selects groups. */
     problems: text,
-    /** From 1. */
-    group: ordinal,
-    /** In the group, from 1. */
-    trajectory: ordinal,
+    group: z.optional(ordinal),
+    /** In the group. */
+    trajectory: z.optional(ordinal),
   }),
 );
 export type Query = z.output<typeof Query>;

@@ -1,7 +1,7 @@
 /** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
-import type { Dot, FileSummary, RewardBounds, RewardCount } from "../answers.ts";
+import type { Charts, RewardBounds } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
 import { moveFocus } from "./navigation.tsx";
 import { counted, formatCount, formatMeasure, formatRange, useRewardStyle } from "./numbers.tsx";
@@ -63,7 +63,7 @@ const toY = (value: number, from: number, to: number) => `${90 - relativePositio
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
-/** Returns the bounds of the numbers inside the scale, and the labels of these bounds. */
+/** Returns the bounds of the numbers inside the scale, and their labels. */
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [least, most] = [Math.max(first, from), Math.min(last, to)];
@@ -75,7 +75,7 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
 const maxLabels = 8;
 const maxCountCharacters = 40;
 
-export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
+export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
@@ -118,7 +118,7 @@ export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
   );
 };
 
-export const SpreadChart = ({ dots }: { dots: readonly Dot[] }) => {
+export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
   const styleOf = useRewardStyle();
   const { scale } = usePage();
   const means = findEnds(
@@ -156,8 +156,8 @@ export const SpreadChart = ({ dots }: { dots: readonly Dot[] }) => {
   );
 };
 
-/** The mean reward of each file. `of` is the number of all files. */
-export const FileChart = ({ files, of }: { files: readonly FileSummary[]; of: number }) => {
+/** `of` is the number of all files. */
+export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
   const { least, most, start, end } = findEnds(means, usePage().scale);

@@ -28,12 +28,8 @@ const charactersPerLine = 95;
 
 /** Returns the number of shown characters. A text that is at most 20% longer is not folded. */
 const findFold = (text: string, lines: number) => {
-  let end = -1;
-  for (let line = 0; line < lines && end < text.length; line++) {
-    const next = text.indexOf("\n", end + 1);
-    end = next < 0 ? text.length : next;
-  }
-  const fold = Math.min(end, lines * charactersPerLine);
+  const start = text.split("\n", lines).join("\n");
+  const fold = Math.min(start.length, lines * charactersPerLine);
   return text.length <= fold * 1.2 ? text.length : fold;
 };
 
@@ -43,7 +39,7 @@ interface LongTextProps {
   /** `prose` can be Markdown. Other texts are JSON or code. */
   kind?: "prose" | "raw";
   lines?: number | undefined;
-  /** A text of another trajectory. Words that `other` lacks are marked. */
+  /** A text of another trajectory, whose missing words are marked. */
   other?: string | undefined;
 }
 
@@ -85,13 +81,7 @@ const ComparedText = ({ text, other }: { text: string; other: string }) => {
   });
 };
 
-interface FoldProps {
-  title: string;
-  /** If the text has a match of the search, the fold is open. */
-  text: string;
-  class?: string;
-  children: ComponentChildren;
-}
+type FoldProps = { title: string; text: string; class?: string; children: ComponentChildren };
 
 export const Fold = ({ title, text, children, ...attributes }: FoldProps) => {
   const sought = useSearchedText();
@@ -109,7 +99,6 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
-/** The arguments and the result of a call, or the parts of a result. */
 const contentOf = (part: Part): readonly Part[] => {
   if (part.kind === "result") return part.parts;
   if (part.kind !== "call") return [];
@@ -232,7 +221,7 @@ interface PartsProps {
   parts: readonly Part[];
   tokens?: readonly Token[];
   lines?: number | undefined;
-  /** The parts of the other message; undefined without a comparison. */
+  /** Undefined without a comparison. */
   others?: readonly Part[] | undefined;
 }
 

@@ -50,11 +50,11 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 
 const maxEditions = 20;
 
-/** Returns how many twentieths of the groups are measured. Each new number updates the table and the charts. */
+/** Returns the measured share of the groups. Each new number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The rows of the last table that had rows. A table without rows has the same columns, so that nothing moves. */
+/** A table without rows has the columns of the last rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
@@ -166,7 +166,6 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   );
 };
 
-/** The groups that `--where` and similar options filtered out, and the part of the groups in an exported page. */
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   const { filteredOut, groups } = summary;
   const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {

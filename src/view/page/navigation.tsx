@@ -43,7 +43,7 @@ export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1)
   next?.scrollIntoView({ block: "nearest" });
 };
 
-/** The keys j and k move the focus to the next or previous element of a list. */
+/** The keys j and k move the focus in a list. */
 export const useListKeys = (list: RefObject<HTMLElement | null>, selector: string) =>
   useKeys({ j: () => moveFocus(list.current, selector, 1), k: () => moveFocus(list.current, selector, -1) });
 
@@ -52,7 +52,6 @@ type NavigationBarProps = { children: ComponentChildren; before: Query | undefin
 /** This button gets the focus again in the next bar. */
 let pressedButton: string | undefined;
 
-/** Stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressedButton = button;
@@ -110,7 +109,7 @@ const findPosition = (query: Query): ViewPosition | undefined => {
 
 /** Restores the position of a view during drawing, until the reader moves. Returns a function that stops restoring. */
 export const restorePosition = (main: HTMLElement) => {
-  const { top, rowsTop, href, nth } = findPosition(shownQuery) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
+  const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());
   const end = () => observer.disconnect();
   const move = () => {

@@ -35,7 +35,6 @@ interface TableProps<Row> {
   isDescending: boolean;
 }
 
-/** The keys j and k move between the links of the rows. */
 export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null);
   useListKeys(body, "a");

@@ -50,7 +50,6 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
-  /** The message that had the focus before the JSON was shown. */
   const focusedMessage = useRef(-1);
   const toggleRaw = () => {
     if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
@@ -126,9 +125,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   );
 };
 
-type OutlineProps = { turns: readonly Turn[]; show: (position: number) => void };
-
-const Outline = ({ turns, show }: OutlineProps) => (
+const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: number) => void }) => (
   <nav class="outline" aria-label="outline">
     <details open={innerWidth >= wideScreenPx}>
       <summary>outline</summary>

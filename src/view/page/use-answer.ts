@@ -9,22 +9,18 @@ const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.tex
 const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
-  const search = (text: string) => {
-    const found = rows.filter(({ group }) => findMatch(readGroup(group).trajectories, text) !== null);
-    return new Set(found.map(({ group }) => group));
-  };
-  let last: { text: string; groups: ReadonlySet<number> } | undefined;
+  const findGroups = (text: string) =>
+    new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
+  let last = { text: "", found: new Set<number>() };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
     charts: () => charts,
-    async search({ text }) {
-      if (text === undefined) return { has: () => true, searched: null };
-      if (text !== last?.text) last = { text, groups: search(text) };
-      const { groups } = last;
-      return { has: (group) => groups.has(group), searched: { share: 1 } };
+    async search({ text = "" }) {
+      if (text !== last.text) last = { text, found: findGroups(text) };
+      return { found: last.found, share: 1 };
     },
     readRow: async (row) => row,
     readContent: async (group) => readGroup(group).content,
@@ -54,7 +50,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
     if (value === undefined) throw new Error("this page does not contain the group");
     return value;
   }
-  const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
+  const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey)}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
     if (!signal.aborted) dispatchEvent(new Event(serverEndedEvent));
