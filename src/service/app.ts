@@ -1,4 +1,4 @@
-/** The interface as a web application: routes, authentication, readiness, and errors in the interface's formats. */
+/** The interface as a web application: routes, authentication, readiness, and errors. */
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
@@ -70,7 +70,7 @@ export const createApp = (options: AppOptions) => {
     if (isStopping()) return answerState(503, "stopping");
     return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
   });
-  const checkRequest = ({ incoming }: HttpBindings): void => {
+  const checkRequest = ({ incoming }: HttpBindings) => {
     if (isStopping()) throw new Refusal(503, "the service is stopping", { "Retry-After": "1" });
     const reason = foreignRequestReason(incoming.headers, options.allowHosts);
     if (reason !== undefined) throw new Refusal(403, reason);
@@ -99,10 +99,9 @@ export const createApp = (options: AppOptions) => {
         return refuse(toRefusal(thrown, onError), errorFormat);
       }
     });
-    const headers = { Allow: method === "GET" ? "GET, HEAD" : method };
     app.all(path, ({ env }) => {
       checkRequest(env);
-      throw new Refusal(405, "Method Not Allowed", headers);
+      throw new Refusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
     });
   }
   app.notFound(({ env }) => {

@@ -41,7 +41,12 @@ export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   if (!isLoopback(address)) {
     if (allowHosts.length === 0) throw allowHostMissing(address);
-    warn(exposedAddressProblem(address));
+    warn({
+      rule: "exposed-address",
+      severity: "warning",
+      message: `other machines can reach ${address}, and clients send the key to it in plain text`,
+      advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
+    });
   }
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
@@ -95,10 +100,3 @@ export const openService = async (options: ServiceOptions) => {
     },
   };
 };
-
-const exposedAddressProblem = (address: string): Problem => ({
-  rule: "exposed-address",
-  severity: "warning",
-  message: `other machines can reach ${address}, and clients send the key to it in plain text`,
-  advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
-});

@@ -95,7 +95,7 @@ export const parseBounded = (value: JsonValue) => {
   return parseValue(value);
 };
 
-/** The path of a value in a request, from "body", "path" or "header". */
+/** A path in a request, from "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
 export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {

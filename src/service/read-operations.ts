@@ -9,7 +9,7 @@ import { listModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
-import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
+import { defineOperation, detailError, openAiError, Refusal, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
@@ -22,11 +22,11 @@ export const modelsOperation = (store: Store) =>
   });
 
 /** Interface 4.4 and 4.5. */
-export const catalogOperations = (dataDir: string): readonly Operation[] => [
-  defineOperation(listAnalysisModels, detailError, async ({ parameters }) =>
+export const catalogOperations = (dataDir: string) => [
+  defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider),
   ),
-  defineOperation(listRouterModels, detailError, async ({ parameters }) =>
+  defineOperation(listRouterModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "router", parameters.router_provider),
   ),
 ];
@@ -73,7 +73,7 @@ const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base6
 
 type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
-const json = (value: unknown) => JSON.stringify(value);
+const json = JSON.stringify;
 
 /** Formats all fields of interface 2.4 in the interface's order. Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: CallReadRequest) => {
@@ -108,12 +108,12 @@ const formatCall = (call: StoredCall, request: CallReadRequest) => {
   });
 };
 
-const conversationFields: readonly string[] = ["messages_and_choices", "tools", "additional_histories"];
+const conversationFields = ["messages_and_choices", "tools", "additional_histories"];
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
-const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
+const knownFields = [...conversationFields, ...attributeFields, "usage"];
 
 const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
-  const otherKeys = composeMembers([...trajectory].filter(([key]) => !knownFields.has(key)));
+  const otherKeys = composeMembers([...trajectory].filter(([key]) => !knownFields.includes(key)));
   const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
   return composeMembers([
     ["split", json(call.split)],

@@ -58,7 +58,7 @@ export const listen = async (options: ListenOptions) => {
   });
   server.on("error", () => undefined);
   const bound = server.address();
-  const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
+  const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
     /** Answers the requests in flight and closes. Resolves with false if requests were aborted after `maxCloseMs`. */
@@ -78,7 +78,6 @@ export const listen = async (options: ListenOptions) => {
             resolve(!hasAborted);
           });
           server.closeAllConnections();
-          onIdle = () => undefined;
         };
         if (responses.size === 0) onIdle();
       });

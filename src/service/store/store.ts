@@ -9,7 +9,6 @@ import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
 export type { StoredKey } from "./queries.ts";
-export type { NewRequest } from "./request-writer.ts";
 
 const createTableStatements = (identity: string, modelIndexExpression: string) => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
