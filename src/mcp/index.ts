@@ -11,18 +11,18 @@ export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-export interface Tool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: {
-    readonly type: "object";
-    readonly properties: Readonly<Record<string, object>>;
-    readonly required: string[];
-    readonly additionalProperties: false;
-  };
-  readonly usesService: boolean;
-  run(sent: ToolArguments, signal: AbortSignal): Promise<Readonly<{ texts: readonly string[]; isError: boolean }>>;
-}
+export type Tool = Readonly<{
+  name: string;
+  description: string;
+  inputSchema: Readonly<{
+    type: "object";
+    properties: Readonly<Record<string, object>>;
+    required: string[];
+    additionalProperties: false;
+  }>;
+  usesService: boolean;
+  run: (sent: ToolArguments, signal: AbortSignal) => Promise<{ texts: readonly string[]; isError: boolean }>;
+}>;
 
 const maxReasonLength = 300;
 

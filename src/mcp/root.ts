@@ -9,7 +9,7 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** Returns a function that opens files in the root folder. No path or symbolic link leads out of the folder. */
+/** Returns a function that opens files. No path or symbolic link leads out of the folder. */
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
