@@ -7,7 +7,7 @@ export type AnswerTypes = Readonly<{
   problems: Findings;
   rows: GroupRows;
   group: GroupDetail;
-  /** The JSON of a trajectory, as it is in the input. */
+  /** JSON, as in the input. */
   trajectory: string;
 }>;
 
@@ -30,7 +30,7 @@ export interface GroupStore<Facts extends GroupFacts> {
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** `done` and `of` are in bytes of the input while `reading`, and in groups while `measuring`. */
+/** `done` and `of` are bytes of the input while `reading`, and groups while `measuring`. */
 export type Progress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
@@ -142,7 +142,7 @@ export type TrajectorySummary = Readonly<{
   place: SourcePosition;
   bytes: number;
   reward: number | null;
-  /** Reward minus mean reward of the group, in standard deviations; null without a reward, or if rewards are equal. */
+  /** Reward minus the group's mean, in standard deviations; null without a reward, or if rewards are equal. */
   advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
@@ -153,11 +153,12 @@ export type GroupContent = Readonly<{
   /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
+  /** JSON, as in the input. */
   exceptions: readonly string[];
   /** Number of messages at the start that all trajectories share. */
   common: number;
   findings: readonly Finding[];
-  /** `call read` for a logged group, else `log`; null if the group is not logged, and is invalid or from stdin. */
+  /** `call read` for a logged group, else `log`; null for a group that is invalid or from stdin. */
   command: string | null;
 }>;
 

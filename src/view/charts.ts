@@ -1,4 +1,4 @@
-/** Computes the charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
+/** Computes the charts: rewards, groups by mean and spread, and means of files. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";

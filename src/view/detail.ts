@@ -1,25 +1,24 @@
-/** Reads a group: the prompt, key, trajectories and common messages, and the command that logs the group. */
+/** Reads a group, and formats the command that logs the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
-import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
 import { isObject, sliceText } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
-export interface ViewInput {
-  readonly dataset: grouping.Dataset;
+export type ViewInput = Readonly<{
+  dataset: grouping.Dataset;
   /** The arguments of the command that logs a group. */
-  readonly inputOptions: {
-    readonly files: readonly string[];
-    readonly options: readonly string[];
-    readonly where?: string | undefined;
-    readonly groupBy?: string | undefined;
-  };
-  readonly logged?: readonly LoggedGroup[] | undefined;
-  readonly hasChanged: () => boolean | Promise<boolean>;
-}
+  inputOptions: Readonly<{
+    files: readonly string[];
+    options: readonly string[];
+    where?: string | undefined;
+    groupBy?: string | undefined;
+  }>;
+  logged?: readonly LoggedGroup[] | undefined;
+  hasChanged: () => boolean | Promise<boolean>;
+}>;
 
 export type ReadInput = () => Promise<ViewInput>;
 
@@ -30,7 +29,9 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = found.parts.kindOf(groups.firstOf(group));
   const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
-  const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
+  const root =
+    kind === "group" ? table.readRoot(grouping.readGroupStart(dataset, group, groups.bytesOf(group))) : undefined;
+  const exceptions = table.elementsOf(table.memberAt(root, "exceptions"));
   return {
     place: grouping.locateGroup(dataset, group),
     isReadable: kind !== "unreadable",
@@ -39,18 +40,11 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
-    exceptions: bytes === undefined ? [] : readExceptions(bytes),
+    exceptions: exceptions.map((exception) => sliceText(exception.table.bytes, table.spanOf(exception))),
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
-
-const readExceptions = (bytes: Buffer) =>
-  table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
-    const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
-    if (value.kind !== "object") return formatIndented(value);
-    return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
-  });
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
@@ -114,7 +108,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   };
 };
 
-/** Levels of nesting from a group to a message: group, list of trajectories, trajectory, list of messages. */
+/** A message is in a group, a list of trajectories, a trajectory, and a list of messages. */
 const messageDepth = 4;
 
 const readStart = (bytes: Buffer) => {

@@ -1,4 +1,4 @@
-/** The HTML document of the page, and the export of the page to a file that makes no requests. */
+/** The HTML of the page, and its export to a file that makes no requests. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";

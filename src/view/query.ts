@@ -19,29 +19,27 @@ const range = z.optional(Range);
 const text = z.optional(z.string());
 const ordinal = z.int().check(z.positive());
 
-const Query = z.readonly(
-  z.object({
-    sort: z._default(SortKey, "group"),
-    descending: z._default(z.boolean(), false),
-    page: z._default(ordinal, 1),
-    reward: range,
-    mean: range,
-    spread: range,
-    trainable: z.optional(z.boolean()),
-    /** Selects groups with a problem of this rule, or of any rule if `any`. */
-    rule: text,
-    file: text,
-    text,
-    /** Selects groups with a trajectory that matches this CEL expression, as `--where` does. */
-    where: text,
-    /** The rule whose problems are shown, or `any`. Independent of `rule`, which selects groups. */
-    problems: text,
-    group: z.optional(ordinal),
-    /** In the group. */
-    trajectory: z.optional(ordinal),
-  }),
-);
-export type Query = z.output<typeof Query>;
+const Query = z.object({
+  sort: z._default(SortKey, "group"),
+  descending: z._default(z.boolean(), false),
+  page: z._default(ordinal, 1),
+  reward: range,
+  mean: range,
+  spread: range,
+  trainable: z.optional(z.boolean()),
+  /** Selects groups with a problem of this rule, or of any rule if `any`. */
+  rule: text,
+  file: text,
+  text,
+  /** Selects groups with a trajectory that matches this CEL expression, as `--where` does. */
+  where: text,
+  /** The rule whose problems are shown, or `any`. Independent of `rule`, which selects groups. */
+  problems: text,
+  group: z.optional(ordinal),
+  /** In the group. */
+  trajectory: z.optional(ordinal),
+});
+export type Query = Readonly<z.output<typeof Query>>;
 
 export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 

@@ -26,11 +26,13 @@ const parseTrajectory = (json = "") => {
 const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Returns the number of shown characters. A text that is at most 20% longer is not folded. */
-const findFold = (text: string, lines: number) => {
-  const start = text.split("\n", lines).join("\n");
-  const fold = Math.min(start.length, lines * charactersPerLine);
-  return text.length <= fold * 1.2 ? text.length : fold;
+/** Returns the start of a text, or a text that is at most 20% longer. */
+const cutText = (text: string, lines: number) => {
+  const start = text
+    .split("\n", lines)
+    .join("\n")
+    .slice(0, lines * charactersPerLine);
+  return text.length <= start.length * 1.2 ? text : start;
 };
 
 interface LongTextProps {
@@ -46,9 +48,9 @@ interface LongTextProps {
 export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
-  const fold = findFold(text, lines);
-  const [isWhole, setWhole] = useState(!text.slice(0, fold).includes(sought) && text.includes(sought));
-  const shown = isWhole ? text : text.slice(0, fold);
+  const start = cutText(text, lines);
+  const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
+  const shown = isWhole ? text : start;
   const render = () => {
     // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
     if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
@@ -61,10 +63,10 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
       ) : (
         <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
           {render()}
-          {shown.length < text.length && " …"}
+          {shown !== text && " …"}
         </pre>
       )}
-      {fold < text.length && (
+      {start !== text && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
         </button>
@@ -130,8 +132,8 @@ export const textOfParts = (parts: readonly Part[] = []): string => parts.map(te
 
 export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
-  const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "other");
-  return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
+  if (calls.length > 0) return `calls ${calls.join(", ")}`;
+  return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
 };
 
 /** Assumed: the result of a call is an error if it begins with one of these words, or has one of these keys. */
@@ -212,7 +214,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
-      <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
+      <ProblemList findings={findings.filter(({ message_at: at }) => positions.includes(at ?? -1))} />
     </li>
   );
 };
@@ -287,14 +289,10 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
 /** The page loads only data URLs. */
 const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
-  const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
-  return isShown ? source : undefined;
+  return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source) ? source : undefined;
 };
 
-interface Token {
-  text: string;
-  logprob: number;
-}
+type Token = { text: string; logprob: number };
 
 /** A character belongs to the token that has the last byte of the character. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {

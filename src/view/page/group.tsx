@@ -1,5 +1,6 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import { useMemo, useState } from "preact/hooks";
+import { parseRawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
@@ -39,10 +40,8 @@ const rankTrajectories = (members: readonly TrajectorySummary[]) => {
 };
 
 export const Group = () => {
-  const { query } = usePage();
-  const { group = 1 } = query;
-  const { value, error } = useAnswer("group", query);
-  return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={group} detail={value} />;
+  const { value, error } = useAnswer("group", usePage().query);
+  return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={value.group} detail={value} />;
 };
 
 type GroupProps = { detail: GroupDetail };
@@ -95,8 +94,8 @@ const GroupView = ({ detail }: GroupProps) => {
       )}
       <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
       {exceptions.length > 0 && <h2>{counted(exceptions.length, "exception")}</h2>}
-      {exceptions.map((text, at) => (
-        <LongText key={at} text={text} kind="raw" />
+      {exceptions.map((json, at) => (
+        <LongText key={at} text={formatException(json)} kind="raw" />
       ))}
       {isReadable && <MemberTable detail={detail} ranked={ranked} />}
       {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
@@ -114,6 +113,11 @@ const GroupView = ({ detail }: GroupProps) => {
       </section>
     </article>
   );
+};
+
+const formatException = (json: string) => {
+  const value = parseRawJson(json);
+  return textOfParts([value.kind === "object" ? { kind: "other", members: value.members } : { kind: "said", value }]);
 };
 
 type MemberColumn = TableColumn<RankedMember> & {

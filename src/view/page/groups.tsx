@@ -135,9 +135,9 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
-    groups.rejected > 0 ? counted(groups.rejected, "group") : [],
-    trajectories.rejected > 0 ? counted(trajectories.rejected, "trajectory") : [],
-  ].flat();
+    groups.rejected > 0 && counted(groups.rejected, "group"),
+    trajectories.rejected > 0 && counted(trajectories.rejected, "trajectory"),
+  ].filter(Boolean);
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>

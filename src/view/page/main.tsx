@@ -64,7 +64,7 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {fault === undefined && <ReadingProgress state={state} />}
+        {fault === undefined && state && <ReadingProgress state={state} />}
         <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
@@ -94,9 +94,9 @@ const App = () => {
   );
 };
 
-const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
-  const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
-  const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
+const ReadingProgress = ({ state: { progress, written } }: { state: PageState }) => {
+  const { phase, done, of } = progress;
+  const writtenAt = written?.at.slice(0, 16).replace("T", " ");
   // While numbers change, the text is not a status, because a screen reader would read out each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>

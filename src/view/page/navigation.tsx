@@ -78,7 +78,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** The scroll positions of the page and the table, and the focused link: the nth link to `href`. */
+/** Scroll positions of the page and the table, and the focused link, which is the nth link to `href`. */
 type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const positions = new Map<string, ViewPosition>();
@@ -87,7 +87,7 @@ let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
 
 /** All pages of a table share one position. */
-const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
+const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
 // This listener is called first, when the page still shows the view that the reader leaves.

@@ -23,7 +23,7 @@ export const useLink = () => {
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
-  const removed: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
+  const removed = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
   const href = linkTo({ ...query, page: 1, ...(isOn ? removed : filter) });
   return { href, ...(isOn && { "aria-current": "true" as const }) };
 };
@@ -33,13 +33,9 @@ export const linkTo = (query: Query) => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-export const parseHash = (hash: string): Query => {
-  try {
-    return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
-  } catch {
-    return allGroups;
-  }
-};
+/** Unlike `decodeURIComponent`, URLSearchParams accept an invalid escape. */
+export const parseHash = (hash: string) =>
+  parseQuery(new URLSearchParams(hash.replace(/^#\/?/, "query=")).get("query") ?? "") ?? allGroups;
 
 export const replaceQuery = (query: Query) => {
   history.replaceState(null, "", linkTo(query));
