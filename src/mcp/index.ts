@@ -1,4 +1,4 @@
-/** Serves tools to an agent over the Model Context Protocol. The tools can read files in one folder. */
+/** Serves tools over the Model Context Protocol. The tools can read files in one folder. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -67,7 +67,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitizes the text as JSON, because the message contains the text as a string.
+    // Sanitized as JSON, because the message contains the text as a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {

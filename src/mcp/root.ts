@@ -18,7 +18,7 @@ export const openRoot = (root: string) => {
     try {
       return openInside(folder, resolve(folder, path));
     } catch {
-      // All reasons have the same message, so that a client cannot detect files outside of the root.
+      // One message for all reasons, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }

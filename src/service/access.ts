@@ -1,4 +1,4 @@
-/** Checks that a request to the local service has a key of the service or its store, and no foreign origin. */
+/** Checks that a request has a key of the service or its store, and no foreign origin. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -13,7 +13,7 @@ import type { ServiceOptions } from "./index.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns the reason to refuse a request; undefined to accept the request. Loopback names are always allowed. */
+/** Returns the reason to refuse a request, or undefined. Loopback names are always allowed. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
@@ -78,7 +78,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
-  // Assumed: the password of basic authentication is the key. The user name is ignored.
+  // Assumed: the password is the key. The user name is ignored.
   const credential = Buffer.from(value, "base64").toString("utf8");
   return credential.slice(credential.indexOf(":") + 1);
 };

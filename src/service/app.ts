@@ -21,7 +21,7 @@ export type Exchange = {
   duration_ms: number;
   /** Bytes of the decompressed body. */
   bytes: number;
-  /** Equal to `bytes`, or 0 if nothing was stored, for example for a repeated request. */
+  /** Equal to `bytes`, or 0 if nothing was stored, as for a repeated request. */
   stored_bytes: number;
   /** The name of a person's key; null for the service's own key. */
   key: string | null;
@@ -60,7 +60,7 @@ export const createApp = (options: AppOptions) => {
     });
     await next();
   });
-  // Load balancers request these paths without a credential, so the answers contain only the state.
+  // These paths need no credential, so the answers contain only the state.
   app.get("/healthz", ({ var: { exchange } }) => {
     exchange.operation = "health";
     return answerState(200, "up");

@@ -1,4 +1,4 @@
-/** Reads the bodies of requests within limits: the size of each body, and the memory of all bodies. */
+/** Reads bodies within limits of the size of each body, and of the memory of all bodies. */
 import { EventEmitter, once } from "node:events";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";

@@ -1,4 +1,4 @@
-/** The local service: the complete interface, with a store in a file or in PostgreSQL. */
+/** The local service, with a store in a file or in PostgreSQL. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
@@ -22,7 +22,7 @@ export type ServiceOptions = StoreLocation &
     address: string;
     /** 0 picks a free port. */
     port: number;
-    /** `team/project` of calls that were logged with a key without a project. */
+    /** `team/project` of calls that a key without a project logged. */
     project: string;
     /** Overrides the key in the data folder. */
     key: string | undefined;

@@ -1,4 +1,4 @@
-/** Logs trajectories (interface 4.1): stores each as a call and computes the metrics of the request. */
+/** Logs trajectories (interface 4.1). Stores each as a call, and computes the metrics. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log.ts";
@@ -53,7 +53,7 @@ const invalidKey = (input: string, fault: { msg: string; type: string }) =>
 
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
-/** Maximum metrics of a request, and maximum keys of an object, because each of them is stored. */
+/** Maximum metrics of a request, and maximum keys of an object, because each is stored. */
 const maxNames = 10_000;
 
 const readJson = json.openRootReader([

@@ -1,4 +1,4 @@
-/** Operations that list logged models and two catalogs, and read a logged trajectory as a call. */
+/** Operations that list models and catalogs, and read a logged trajectory as a call. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = JSON.stringify;
 
-/** Formats all fields of interface 2.4 in the interface's order. Fields that logged trajectories lack are null. */
+/** Formats all fields of interface 2.4 in its order. Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: CallReadRequest) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -120,7 +120,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
-    // `inputs` has only the message of each choice, without members such as logprobs.
+    // `inputs` has the message of each choice, without members such as logprobs.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
@@ -140,7 +140,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // An assistant message does not become a completion, because readers treat a completion as a sampled turn.
+  // A message does not become a completion, because readers treat a completion as a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message

@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep idle connections, so that clients close idle connections first.
+  // Longer than clients keep connections, so that clients close idle connections first.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -61,7 +61,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers the requests in flight and closes. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Answers the requests in flight first. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
