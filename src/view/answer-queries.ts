@@ -1,7 +1,18 @@
-/** Answers queries with data from a store of groups. */
+/** Answers queries from a store of groups. */
 import { listSpellings } from "../json/raw-json.ts";
-import type { Answers, Findings, GroupFacts, GroupRow, GroupStore, SearchMatch } from "./answers.ts";
-import { allGroups, type Query, type Range, rowsPerPage, type SortKey } from "./query.ts";
+import {
+  type Answers,
+  allGroups,
+  type Findings,
+  type GroupFacts,
+  type GroupRow,
+  type GroupStore,
+  type Query,
+  type Range,
+  rowsPerPage,
+  type SearchMatch,
+  type SortKey,
+} from "./answers.ts";
 
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
@@ -18,7 +29,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched: search ? { share: search.share } : null, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Keeps matches in memory, because the page polls. */
+  /** Keeps matches, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -86,7 +97,7 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
+/** Returns the position between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
 export const relativePosition = (value: number, from: number, to: number) => {
   // Divides by 2 first, because the difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
@@ -111,7 +122,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** Decodes a part of a JSON string to one line. The part may begin or end within an escape. */
+/** Decodes a part of a JSON string to one line. The part may cut an escape. */
 const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

@@ -1,5 +1,75 @@
-/** Types that the server and the page share. */
-import type { Query, Range } from "./query.ts";
+/** The query in the page's URL, which selects the view, and the answers to queries. Ordinals begin at 1. */
+import * as z from "zod/mini";
+
+export const rowsPerPage = 100;
+
+/** In characters. The text or expression is part of the URL. */
+export const maxSearchLength = 20_000;
+
+const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
+export type SortKey = z.output<typeof SortKey>;
+
+const bounds = [z.number(), z.number()] as const;
+
+/** A range includes both numbers. With `below`, the range excludes the second number. */
+const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
+export type Range = z.output<typeof Range>;
+
+const range = z.optional(Range);
+const text = z.optional(z.string());
+const ordinal = z.int().check(z.positive());
+
+const Query = z.object({
+  sort: z._default(SortKey, "group"),
+  descending: z._default(z.boolean(), false),
+  page: z._default(ordinal, 1),
+  reward: range,
+  mean: range,
+  spread: range,
+  trainable: z.optional(z.boolean()),
+  /** Selects groups with a problem of this rule, or of any rule if `any`. */
+  rule: text,
+  file: text,
+  text,
+  /** Selects groups by a CEL expression, as `--where` does. */
+  where: text,
+  /** The rule whose problems are shown, or `any`. */
+  problems: text,
+  group: z.optional(ordinal),
+  /** In the group. */
+  trajectory: z.optional(ordinal),
+});
+export type Query = Readonly<z.output<typeof Query>>;
+
+export const allGroups: Query = { sort: "group", descending: false, page: 1 };
+
+const defaults = new Map<string, unknown>(Object.entries(allGroups));
+
+/** Omits default values. */
+export const formatQuery = (query: Query) =>
+  JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
+
+/** Returns undefined for an invalid query. If `json` is empty, the query selects all groups. */
+export const parseQuery = (json: string): Query | undefined => {
+  try {
+    return Query.safeParse(JSON.parse(json || "{}")).data;
+  } catch {
+    return undefined;
+  }
+};
+
+const innerViews = ["trajectory", "group", "problems"] as const;
+
+/** Returns the innermost view that the query names. */
+export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
+  innerViews.find((view) => query[view] !== undefined) ?? "groups";
+
+/** The parent of a filtered table is the table of all groups. */
+export const parentQuery = (query: Query): Query => {
+  if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
+  const { sort, descending, page, ...filters } = query;
+  return { sort, descending, page: formatQuery({ ...allGroups, ...filters }) === "{}" ? page : 1 };
+};
 
 export type AnswerTypes = Readonly<{
   state: PageState;
@@ -15,9 +85,9 @@ export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
 
-/** The source of `createAnswers`: the input of the server, or the data of an exported page. */
+/** The input of the server, or the data of an exported page. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Number of groups of the input. An exported page can contain fewer. */
+  /** Groups of the input. An exported page can contain fewer. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
@@ -54,7 +124,7 @@ export type Summary = Readonly<{
   trajectories: { read: number; rejected: number };
   rules: Findings["counts"];
   trainable: number;
-  /** `spread`: standard deviation. `scale`: the bounds of colors and charts, without outliers. */
+  /** `spread`: standard deviation. `scale`: bounds of colors and charts, without outliers. */
   reward: { mean: number; spread: number; scale: RewardBounds };
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];
 }>;
@@ -150,7 +220,7 @@ export type TrajectorySummary = Readonly<{
 
 export type GroupContent = Readonly<{
   place: SourcePosition;
-  /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
+  /** If false, the group is not JSON, and its bytes are the only trajectory. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   /** JSON, as in the input. */

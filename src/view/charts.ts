@@ -14,7 +14,7 @@ export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** Counts rewards by value or in ranges of equal width, in ascending order. The outer ranges include outliers. */
+/** Counts rewards by value or in ascending ranges of equal width. The outer ranges include outliers. */
 const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
@@ -27,7 +27,7 @@ const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["
 
 const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const { least, most } = findBounds(rewards);
-  // Divides by 64 first, because a wide range times `rangeBarCount` can overflow a double.
+  // Divides first, because a wide range times `rangeBarCount` can overflow a double.
   const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
   const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
   const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
@@ -54,7 +54,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   const dots = new Map<string, Charts["dots"][number]>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Zero-variance groups have hollow dots, so they share no dot with other groups.
+    // Groups without variance have hollow dots of their own.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {

@@ -73,7 +73,6 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) =>
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that reads the calls of a logged group, or that logs a group of files. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
   if (logged !== undefined)
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -81,9 +80,9 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // `my-model` is a placeholder. If the input has no split, `train` is a placeholder, too.
+  // `my-model` is a placeholder, and also `train` if the input has no split.
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
-  // Without `--on-invalid skip`, other groups that are invalid would stop the command.
+  // Otherwise, other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 

@@ -1,13 +1,12 @@
-/** The server and the export of the browser page. The served page is public, but reading data needs the token. */
+/** The server and the export of the page. The served page is public, but reading data needs the token. */
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
 import { waitForAbort } from "../host.ts";
 import * as service from "../service/index.ts";
-import type { Answers, Progress } from "./answers.ts";
+import { type Answers, maxSearchLength, type Progress, parseQuery, type Query } from "./answers.ts";
 import type { ReadInput } from "./detail.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
-import { maxSearchLength, parseQuery, type Query } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState } from "./answers.ts";
@@ -16,7 +15,7 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL has the text and the expression of a search. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
+/** A URL has a text and an expression. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
@@ -48,7 +47,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** Reads a changed input again when the page is reloaded. @throws errors of `read` and of the session */
+    /** Reads a changed input again at a reload of the page. @throws errors of `read` and of the session */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
@@ -90,8 +89,7 @@ const headers = {
 };
 
 const styleLink = '<link rel="stylesheet" href="page.css">';
-const scriptLink = '<script src="page.js" defer></script>';
-const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
+const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
 
 const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 

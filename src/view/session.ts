@@ -1,4 +1,4 @@
-/** Reads the groups of a dataset on request, and measures the groups in the background. */
+/** Reads groups on request, and measures groups in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
@@ -15,7 +15,13 @@ export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
-  const groups = Array.from({ length: count }, (_, group) => createFacts(dataset, group));
+  const groups = Array.from({ length: count }, (_, group) => ({
+    group,
+    file: grouping.locateGroup(dataset, group).file,
+    size: dataset.groups.trajectoriesOf(group),
+    untrainable: findUntrainableReason(dataset, group),
+    ...unmeasured,
+  }));
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
     const facts = groups[group ?? -1];
@@ -70,19 +76,10 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
-const none: readonly never[] = [];
+type Measures = Pick<GroupFacts, "rules" | "rewards" | "mean" | "spread">;
 
-const createFacts = (dataset: grouping.Dataset, group: number): GroupFacts => ({
-  group,
-  file: grouping.locateGroup(dataset, group).file,
-  size: dataset.groups.trajectoriesOf(group),
-  untrainable: findUntrainableReason(dataset, group),
-  rules: none,
-  rewards: none,
-  mean: null,
-  spread: null,
-});
+/** Groups share its lists, because the lists of 100,000 groups would take 20 MB. */
+const unmeasured: Measures = { rules: [], rewards: [], mean: null, spread: null };
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number): GroupFacts["untrainable"] => {
   if (!dataset.groups.isValid(group)) return "invalid";
@@ -114,7 +111,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Finds the bounds of rewards without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
+/** Finds the bounds without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];

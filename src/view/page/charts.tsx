@@ -1,11 +1,9 @@
-/** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
+/** Charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
-import type { Charts, RewardBounds } from "../answers.ts";
-import type { Query, Range } from "../query.ts";
-import { moveFocus } from "./navigation.tsx";
+import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
+import { moveFocus, useFilter, usePage } from "./navigation.tsx";
 import { counted, formatCount, formatMeasure, formatRange, useRewardStyle } from "./numbers.tsx";
-import { useFilter, usePage } from "./page-context.ts";
 
 interface ChartProps {
   name: string;
@@ -16,7 +14,7 @@ interface ChartProps {
   children: ComponentChildren;
 }
 
-/** Moves the focus to the next or previous link of a chart, because a chart is one tab stop. */
+/** Moves the focus inside a chart, because a chart is one tab stop. */
 const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
@@ -71,7 +69,7 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
 };
 
-/** In a chart with more bars or dots, the labels would overlap. */
+/** More labels would overlap. */
 const maxLabels = 8;
 const maxCountCharacters = 40;
 

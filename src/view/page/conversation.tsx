@@ -1,4 +1,4 @@
-/** A conversation. Tool results follow the calls, long texts are folded, and log probabilities tint sampled tokens. */
+/** A conversation: tool results follow the calls, long texts are folded, and log probabilities tint tokens. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -6,8 +6,8 @@ import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson }
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
+import { usePage, useSearchedText } from "./navigation.tsx";
 import { formatCount } from "./numbers.tsx";
-import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
@@ -52,7 +52,7 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
   const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
   const shown = isWhole ? text : start;
   const render = () => {
-    // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
+    // A match can cross pieces or tokens, so a text with matches shows neither differences nor tints.
     if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
     return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
   };
@@ -136,7 +136,7 @@ export const summarizeTurn = ({ parts }: Turn) => {
   return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
 };
 
-/** Assumed: the result of a call is an error if it begins with one of these words, or has one of these keys. */
+/** Assumed: a result is an error if it begins with one of these words, or has one of these keys. */
 const isError = (parts: readonly Part[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -229,7 +229,7 @@ interface PartsProps {
 
 const noPart: Part = { kind: "thought", text: "" };
 
-/** Compares each part with the part of the other message that has the same kind and number. */
+/** Compares each part with the part of the same kind and number in the other message. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
     const isSameKind = ({ kind }: Part) => kind === part.kind;
@@ -306,7 +306,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of the only text, without earlier reasoning. Empty if the tokens do not spell the text. */
+/** Returns the tokens of the only text, without reasoning. Empty if the tokens do not spell the text. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];

@@ -27,7 +27,7 @@ export const Position = ({ place: { file, line }, call }: { place: SourcePositio
   <CopyableText text={call ?? `${file}:${line}`} name={call ? "the id of the call" : "the file and line"} />
 );
 
-export const Command = ({ detail: { command, logged } }: { detail: GroupDetail }) =>
+export const Command = ({ command, logged }: GroupDetail) =>
   command !== null && (
     <details>
       <summary>{logged === null ? "log this group" : "read the calls of this group"}</summary>

@@ -1,9 +1,20 @@
-/** The first view: the summary, the charts, the filters, and the table of groups. */
+/** The first view: summary, charts, filters, and the table of groups. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { GroupRow, GroupRows, PageState, SearchMatch, Summary } from "../answers.ts";
-import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
+import {
+  allGroups,
+  formatQuery,
+  type GroupRow,
+  type GroupRows,
+  maxSearchLength,
+  type PageState,
+  type Query,
+  rowsPerPage,
+  type SearchMatch,
+  type SortKey,
+  type Summary,
+} from "../answers.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
-import { useKeys } from "./navigation.tsx";
+import { linkTo, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import {
   counted,
   formatCount,
@@ -14,7 +25,6 @@ import {
   Reward,
   RewardStrip,
 } from "./numbers.tsx";
-import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Facts, Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -199,7 +209,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** A search for text starts after this pause in typing. An expression needs Enter, because its beginning is invalid. */
+/** A search for text starts after this pause. An expression needs Enter, because its beginning is invalid. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

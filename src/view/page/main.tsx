@@ -2,13 +2,11 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
-import type { PageState } from "../answers.ts";
-import { allGroups, formatQuery, parentQuery, selectView } from "../query.ts";
+import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { restorePosition, useKeys } from "./navigation.tsx";
+import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { formatPercent } from "./numbers.tsx";
-import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { Trajectory } from "./trajectory.tsx";
@@ -55,7 +53,7 @@ const App = () => {
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The link of a filter disappears with the filter, and the body then has the focus.
+    // If the link of a filter disappears, the body has the focus.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -97,7 +95,7 @@ const App = () => {
 const ReadingProgress = ({ state: { progress, written } }: { state: PageState }) => {
   const { phase, done, of } = progress;
   const writtenAt = written?.at.slice(0, 16).replace("T", " ");
-  // While numbers change, the text is not a status, because a screen reader would read out each change.
+  // While numbers change, the text is not a status, because a screen reader would read each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}
@@ -109,6 +107,6 @@ const ReadingProgress = ({ state: { progress, written } }: { state: PageState })
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// A pasted URL with another token differs only in the hash, so the browser does not reload the page.
+// A URL with another token differs only in the hash, so the browser does not reload the page.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -1,6 +1,6 @@
-/** Draws texts with the matches of a search, and Markdown: blocks, code, emphasis. Links are text. */
+/** Draws texts with matches of a search, and Markdown. Links are text. */
 import type { ComponentChildren } from "preact";
-import { usePage, useSearchedText } from "./page-context.ts";
+import { usePage, useSearchedText } from "./navigation.tsx";
 
 export const MarkdownButton = () => {
   const { isMarkdownOn, toggleMarkdown } = usePage();

@@ -1,7 +1,7 @@
 /** Displays numbers, and rewards in a scale of colors and heights. */
 import { relativePosition } from "../answer-queries.ts";
-import type { Range } from "../query.ts";
-import { usePage } from "./page-context.ts";
+import type { Range } from "../answers.ts";
+import { usePage } from "./navigation.tsx";
 
 export const formatCount = (value: number) => value.toLocaleString("en");
 

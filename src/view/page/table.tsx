@@ -1,4 +1,4 @@
-/** Lists of facts, and tables whose headings can be buttons that sort the rows. */
+/** Lists of facts, and tables whose headings can sort the rows. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";

@@ -14,9 +14,8 @@ import {
 } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, useKeys, useListKeys } from "./navigation.tsx";
+import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatMeasure, Reward } from "./numbers.tsx";
-import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -63,7 +62,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     entry?.scrollIntoView();
   };
   useLayoutEffect(() => {
-    // If the message or JSON that disappeared had the focus, the body now has the focus.
+    // If the element that disappeared had the focus, the body now has the focus.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);
@@ -93,7 +92,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
         <div class="talk" ref={talk}>
           <div class="tools">
             {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
-            <Command detail={detail} />
+            <Command {...detail} />
           </div>
           {metrics.length > 0 && <Facts class="metrics" facts={Object.fromEntries(metrics)} />}
           <p class="tools">

@@ -1,8 +1,7 @@
-/** Fetches answers from the server with the stored token, or finds answers in the data of an exported page. */
+/** Fetches answers from the server, or finds answers in the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import type { Answers, AnswerTypes, GroupData, PageData } from "../answers.ts";
-import { formatQuery, type Query } from "../query.ts";
+import { type Answers, type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
@@ -33,7 +32,7 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if the URL had one. */
+/** Moves a token from the URL to the local storage, so that copied URLs lack it. True if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers) return false;
@@ -71,7 +70,7 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
+/** A view that is opened again shows its last answer immediately, even if the server has ended. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
