@@ -56,17 +56,11 @@ const yieldBytes = 2 ** 20;
 /** Maximum metrics of a request, and maximum keys of an object, because each is stored. */
 const maxNames = 10_000;
 
-const readJson = json.openRootReader([
-  "messages_and_choices",
-  "additional_histories",
-  "metadata",
-  "logs",
-  "parameters",
-]);
+const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {
-  const root = readBody(bytes, readJson);
+  const root = readBody(bytes, reader);
   const tally = new Tally();
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();

@@ -49,12 +49,11 @@ type CatalogKind = keyof typeof sample;
 /** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
-  const files = await readdir(folder).catch(() => []);
-  const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
-  if (names.length === 0) return formatSample(kind);
-  if (!names.includes(provider)) {
-    const known = names.map((name) => JSON.stringify(name)).join(", ");
-    throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
+  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();
+  if (files.length === 0) return formatSample(kind);
+  if (!files.includes(`${provider}.json`)) {
+    const known = files.map((file) => json(file.slice(0, -".json".length))).join(", ");
+    throw new Refusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
   if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;

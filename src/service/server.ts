@@ -29,7 +29,7 @@ const limits = {
 const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
-  const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
+  const { address, port, trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
   let onIdle = (): void => undefined;
@@ -39,7 +39,6 @@ export const listen = async (options: ListenOptions) => {
   });
   const handle: RequestListener = (incoming, outgoing) => {
     const { socket } = incoming;
-    const { trace, elapsed } = options;
     const start = elapsed();
     responses.set(socket, outgoing);
     outgoing.on("close", () => {

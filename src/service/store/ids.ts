@@ -53,8 +53,7 @@ export const spanBytes = 16;
 
 export const encodeSpans = (spans: readonly TrajectorySpan[]) => {
   const bytes = Buffer.allocUnsafe(spans.length * spanBytes);
-  let at = 0;
-  let position = 0;
+  let [at, position] = [0, 0];
   for (const [index, { group, start, end }] of spans.entries()) {
     position = spans[index - 1]?.group === group ? position + 1 : 0;
     for (const value of [group, position, start, end]) at = bytes.writeUInt32LE(value, at);
