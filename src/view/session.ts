@@ -15,12 +15,15 @@ export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
-  const groups = Array.from({ length: count }, (_, group) => ({
+  const groups: GroupFacts[] = Array.from({ length: count }, (_, group) => ({
     group,
     file: grouping.locateGroup(dataset, group).file,
     size: dataset.groups.trajectoriesOf(group),
     untrainable: findUntrainableReason(dataset, group),
-    ...unmeasured,
+    rules: none,
+    rewards: none,
+    mean: null,
+    spread: null,
   }));
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
@@ -76,10 +79,8 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-type Measures = Pick<GroupFacts, "rules" | "rewards" | "mean" | "spread">;
-
-/** Groups share its lists, because the lists of 100,000 groups would take 20 MB. */
-const unmeasured: Measures = { rules: [], rewards: [], mean: null, spread: null };
+/** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
+const none: readonly never[] = [];
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number): GroupFacts["untrainable"] => {
   if (!dataset.groups.isValid(group)) return "invalid";

@@ -40,15 +40,14 @@ const App = () => {
   const goUp = () => location.assign(linkTo(parentQuery(query)));
   const main = useRef<HTMLElement>(null);
   useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
-  const { group, trajectory } = query;
   const title = {
-    groups: undefined,
+    groups: "groups",
     problems: "problems",
-    group: `group ${group}`,
-    trajectory: `trajectory ${trajectory} of group ${group}`,
+    group: `group ${query.group}`,
+    trajectory: `trajectory ${query.trajectory} of group ${query.group}`,
   }[view];
   useLayoutEffect(() => {
-    document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
+    document.title = view === "groups" ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
@@ -72,7 +71,7 @@ const App = () => {
           <Facts facts={keys} />
         </section>
       )}
-      <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
+      <main ref={main} tabIndex={-1} aria-label={title}>
         {fault !== undefined && (
           <p role="alert" class="trouble">
             {fault}

@@ -104,6 +104,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     bar.current?.querySelector<HTMLElement>(`[name="${pressedButton}"]`)?.focus({ preventScroll: true });
+    pressedButton = undefined;
     document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
   }, []);
   return (
