@@ -223,7 +223,6 @@ export type GroupContent = Readonly<{
   /** If false, the group is not JSON, and its bytes are the only trajectory. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
-  /** JSON, as in the input. */
   exceptions: readonly string[];
   /** Number of messages at the start that all trajectories share. */
   common: number;

@@ -1,6 +1,7 @@
 /** Reads a group, and formats the command that logs the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
+import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
 import { isObject, sliceText } from "../json/walk.ts";
@@ -29,9 +30,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = found.parts.kindOf(groups.firstOf(group));
   const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
-  const root =
-    kind === "group" ? table.readRoot(grouping.readGroupStart(dataset, group, groups.bytesOf(group))) : undefined;
-  const exceptions = table.elementsOf(table.memberAt(root, "exceptions"));
+  const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
     place: grouping.locateGroup(dataset, group),
     isReadable: kind !== "unreadable",
@@ -40,11 +39,18 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
-    exceptions: exceptions.map((exception) => sliceText(exception.table.bytes, table.spanOf(exception))),
+    exceptions: bytes === undefined ? [] : readExceptions(bytes),
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
+
+const readExceptions = (bytes: Buffer) =>
+  table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
+    const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
+    if (value.kind !== "object") return formatIndented(value);
+    return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
+  });
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
@@ -82,7 +88,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   // `my-model` is a placeholder, and also `train` if the input has no split.
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
-  // Otherwise, other groups that are invalid would stop the command.
+  // Without `--on-invalid skip`, other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 

@@ -120,7 +120,7 @@ export const examineStore = async (location: StoreLocation, waiting: Pick<db.Dat
   return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
-/** True if nothing was stored. */
+/** True for a failure of the store after which nothing was stored. */
 export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));

@@ -1,6 +1,5 @@
 /** A group: the common start of its trajectories, then the trajectories side by side. */
 import { useMemo, useState } from "preact/hooks";
-import { parseRawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
@@ -92,8 +91,8 @@ const GroupView = ({ detail }: GroupProps) => {
       )}
       <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
       {exceptions.length > 0 && <h2>{counted(exceptions.length, "exception")}</h2>}
-      {exceptions.map((json, at) => (
-        <LongText key={at} text={formatException(json)} kind="raw" />
+      {exceptions.map((text, at) => (
+        <LongText key={at} text={text} kind="raw" />
       ))}
       {isReadable && <MemberTable detail={detail} ranked={ranked} />}
       {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
@@ -111,11 +110,6 @@ const GroupView = ({ detail }: GroupProps) => {
       </section>
     </article>
   );
-};
-
-const formatException = (json: string) => {
-  const value = parseRawJson(json);
-  return textOfParts([value.kind === "object" ? { kind: "other", members: value.members } : { kind: "said", value }]);
 };
 
 type MemberColumn = TableColumn<RankedMember> & {
