@@ -1,4 +1,4 @@
-/** Serves tools to an agent over the Model Context Protocol. The tools can read files in one folder. */
+/** Serves tools over the Model Context Protocol. The tools can read files in one folder. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -11,18 +11,18 @@ export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-export interface Tool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: {
-    readonly type: "object";
-    readonly properties: Readonly<Record<string, object>>;
-    readonly required: string[];
-    readonly additionalProperties: false;
-  };
-  readonly usesService: boolean;
-  run(sent: ToolArguments, signal: AbortSignal): Promise<Readonly<{ texts: readonly string[]; isError: boolean }>>;
-}
+export type Tool = Readonly<{
+  name: string;
+  description: string;
+  inputSchema: Readonly<{
+    type: "object";
+    properties: Readonly<Record<string, object>>;
+    required: string[];
+    additionalProperties: false;
+  }>;
+  usesService: boolean;
+  run: (sent: ToolArguments, signal: AbortSignal) => Promise<{ texts: readonly string[]; isError: boolean }>;
+}>;
 
 const maxReasonLength = 300;
 
@@ -67,7 +67,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitizes the text as JSON, because the message contains the text as a string.
+    // Sanitized as JSON, because the message contains the text as a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {

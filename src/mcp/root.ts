@@ -9,7 +9,7 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** Returns a function that opens files in the root folder. No path or symbolic link leads out of the folder. */
+/** Returns a function that opens files. No path or symbolic link leads out of the folder. */
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
@@ -18,7 +18,7 @@ export const openRoot = (root: string) => {
     try {
       return openInside(folder, resolve(folder, path));
     } catch {
-      // All reasons have the same message, so that a client cannot detect files outside of the root.
+      // One message for all reasons, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }

@@ -1,4 +1,4 @@
-/** Checks that a request to the local service has a key of the service or its store, and no foreign origin. */
+/** Checks that a request has a key of the service or its store, and no foreign origin. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
-import type { Problem } from "../failure.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { invalidLocalKey } from "./failures.ts";
+import type { ServiceOptions } from "./index.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns the reason to refuse a request; undefined to accept the request. Loopback names are always allowed. */
+/** Returns the reason to refuse a request, or undefined. Loopback names are always allowed. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
@@ -21,15 +21,10 @@ export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: r
   if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
     return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
   }
-  const ownOrigins = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
-  if (origin !== undefined && !ownOrigins.includes(origin.toLowerCase())) {
-    return otherSite;
-  }
-  const isSameOrigin = site === undefined || site === "same-origin" || site === "none";
-  return isSameOrigin ? undefined : otherSite;
+  const ownOrigins = [undefined, `http://${host}`.toLowerCase(), `https://${host}`.toLowerCase()];
+  const isOwnSite = site === undefined || site === "same-origin" || site === "none";
+  return isOwnSite && ownOrigins.includes(origin?.toLowerCase()) ? undefined : "requests from other sites are refused";
 };
-
-const otherSite = "requests from other sites are refused";
 
 const hostName = (host: string) => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
@@ -40,10 +35,7 @@ const keyTitle = "the key of the local service";
 /** Maximum wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
-export const loadLocalKey = async (
-  dataDir: string,
-  { host, warn }: { host: Host; warn: (problem: Problem) => void },
-) => {
+export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {
@@ -86,7 +78,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
-  // Assumed: the password of basic authentication is the key. The user name is ignored.
+  // Assumed: the password is the key. The user name is ignored.
   const credential = Buffer.from(value, "base64").toString("utf8");
   return credential.slice(credential.indexOf(":") + 1);
 };

@@ -1,4 +1,4 @@
-/** The interface as a web application: routes, authentication, readiness, and errors in the interface's formats. */
+/** The interface as a web application: routes, authentication, readiness, and errors. */
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
@@ -21,7 +21,7 @@ export type Exchange = {
   duration_ms: number;
   /** Bytes of the decompressed body. */
   bytes: number;
-  /** Equal to `bytes`, or 0 if nothing was stored, for example for a repeated request. */
+  /** Equal to `bytes`, or 0 if nothing was stored, as for a repeated request. */
   stored_bytes: number;
   /** The name of a person's key; null for the service's own key. */
   key: string | null;
@@ -60,7 +60,7 @@ export const createApp = (options: AppOptions) => {
     });
     await next();
   });
-  // Load balancers request these paths without a credential, so the answers contain only the state.
+  // These paths need no credential, so the answers contain only the state.
   app.get("/healthz", ({ var: { exchange } }) => {
     exchange.operation = "health";
     return answerState(200, "up");
@@ -70,7 +70,7 @@ export const createApp = (options: AppOptions) => {
     if (isStopping()) return answerState(503, "stopping");
     return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
   });
-  const checkRequest = ({ incoming }: HttpBindings): void => {
+  const checkRequest = ({ incoming }: HttpBindings) => {
     if (isStopping()) throw new Refusal(503, "the service is stopping", { "Retry-After": "1" });
     const reason = foreignRequestReason(incoming.headers, options.allowHosts);
     if (reason !== undefined) throw new Refusal(403, reason);
@@ -99,10 +99,9 @@ export const createApp = (options: AppOptions) => {
         return refuse(toRefusal(thrown, onError), errorFormat);
       }
     });
-    const headers = { Allow: method === "GET" ? "GET, HEAD" : method };
     app.all(path, ({ env }) => {
       checkRequest(env);
-      throw new Refusal(405, "Method Not Allowed", headers);
+      throw new Refusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
     });
   }
   app.notFound(({ env }) => {
@@ -127,7 +126,7 @@ const isReady = async ({ check, host }: AppOptions) => {
     .finally(() => timeout.abort());
 };
 
-/** Converts an error to an answer. Only a 503 with `Retry-After` says that nothing was stored. */
+/** Only a 503 with `Retry-After` says that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

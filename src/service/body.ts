@@ -1,4 +1,4 @@
-/** Reads the bodies of requests within limits: the size of each body, and the memory of all bodies. */
+/** Reads bodies within limits of the size of each body, and of the memory of all bodies. */
 import { EventEmitter, once } from "node:events";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
@@ -6,17 +6,15 @@ import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
 import { Refusal } from "./operation.ts";
 
-/** Passes a body to `use`. @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */
-type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
-
 /** Maximum bytes of all bodies in memory. At the limit, only the oldest request is read. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
-export const openBodyReader = (maxBytes: number): BodyReader => {
+/** @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */
+export const openBodyReader = (maxBytes: number) => {
   let bytesInMemory = 0;
   const requests = new Set<HttpBindings["incoming"]>();
   const memory = new EventEmitter().setMaxListeners(0);
-  return async ({ incoming, outgoing }, use) => {
+  return async <Result>({ incoming, outgoing }: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => {
     const { headers } = incoming;
     if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
       throw new Refusal(415, "Content-Type must be application/json");
@@ -37,8 +35,8 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
           ownBytes += chunk.length;
           bytesInMemory += chunk.length;
           if (length > maxBytes) throw tooLarge(maxBytes);
-          const isOldest = () => requests.values().next().value === incoming;
-          while (bytesInMemory >= uploadBudgetBytes && !isOldest()) await once(memory, "released");
+          while (bytesInMemory >= uploadBudgetBytes && requests.values().next().value !== incoming)
+            await once(memory, "released");
         }
       } catch (thrown) {
         throw thrown instanceof Refusal ? thrown : new Refusal(400, fault);
@@ -49,11 +47,11 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
     try {
       if (/^100-continue$/i.test(headers.expect ?? "")) outgoing.writeContinue();
       const received = await collect(incoming.iterator({ destroyOnReturn: false }), "the body was cut off");
-      const bytes =
-        encoding === "identity"
-          ? received
-          : await collect(decompress(received), "the compressed body is damaged or cut off");
-      return await use(bytes);
+      if (encoding === "identity") return await use(received);
+      const fault = "the compressed body is damaged or cut off";
+      const decompress = findDecompressor(received);
+      if (decompress === undefined) throw new Refusal(400, fault);
+      return await use(await collect(decompress(Readable.from([received])), fault));
     } finally {
       bytesInMemory -= ownBytes;
       requests.delete(incoming);
@@ -62,13 +60,7 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
   };
 };
 
-const tooLarge = (maxBytes: number): Refusal => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
+const tooLarge = (maxBytes: number) => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
 
-/** The accepted encodings, the first of them without compression. Node 22.15, 23.8 and newer have zstd. */
+/** Node 22.15, 23.8 and newer have zstd. */
 const encodings = ["identity", "gzip", ...("zstdDecompress" in zlib ? ["zstd"] : [])];
-
-async function* decompress(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  const decompressor = findDecompressor(bytes);
-  if (decompressor === undefined) throw new Error("the body is not compressed");
-  yield* decompressor(Readable.from([bytes]));
-}

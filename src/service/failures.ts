@@ -4,6 +4,7 @@ import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
+import type { ListenOptions } from "./server.ts";
 
 export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown) => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
@@ -17,14 +18,11 @@ export const invalidLocalKey = (path: string) =>
     where: { file: path },
   });
 
-export type ServerName = "the local service" | "the server of the page";
+type Listener = Pick<ListenOptions, "serverName" | "address" | "port">;
 
-export const cannotListen = (
-  { serverName, address, port }: { serverName: ServerName; address: string; port: number },
-  cause: unknown,
-) => {
-  const code = getErrorCode(cause);
-  const message = `${serverName} cannot listen on ${address}, port ${port}: ${describeSystemCode(code)}`;
+export const cannotListen = ({ serverName, address, port }: Listener, cause: unknown) => {
+  const reason = describeSystemCode(getErrorCode(cause));
+  const message = `${serverName} cannot listen on ${address}, port ${port}: ${reason}`;
   const orAddress = serverName === "the local service" ? ", or another address with --host" : "";
   const hint = `choose another port with --port (0 picks a free one)${orAddress}`;
   return new Failure("usage", "cannot-listen", message, { hint, cause });

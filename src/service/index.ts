@@ -1,4 +1,4 @@
-/** The local service: the complete interface, with a store in a file or in PostgreSQL. */
+/** The local service, with a store in a file or in PostgreSQL. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
@@ -22,7 +22,7 @@ export type ServiceOptions = StoreLocation &
     address: string;
     /** 0 picks a free port. */
     port: number;
-    /** `team/project` of calls that were logged with a key without a project. */
+    /** `team/project` of calls that a key without a project logged. */
     project: string;
     /** Overrides the key in the data folder. */
     key: string | undefined;
@@ -41,10 +41,15 @@ export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   if (!isLoopback(address)) {
     if (allowHosts.length === 0) throw allowHostMissing(address);
-    warn(exposedAddressProblem(address));
+    warn({
+      rule: "exposed-address",
+      severity: "warning",
+      message: `other machines can reach ${address}, and clients send the key to it in plain text`,
+      advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
+    });
   }
-  const givenKey = options.key === undefined ? undefined : { key: options.key, path: undefined };
-  const { key, path: keyFile } = givenKey ?? (await loadLocalKey(dataDir, { host, warn }));
+  const { key, path: keyFile } =
+    options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
   // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
   // get a 503, so `onUnavailable` reports nothing.
@@ -67,14 +72,18 @@ export const openService = async (options: ServiceOptions) => {
     isStopping: () => closing !== undefined,
     onError: (thrown) => {
       lastError = thrown;
-      warn(unansweredProblem(thrown));
+      const { code: rule, message } = toFailure(thrown);
+      const status = isStoreFailure(thrown) ? 503 : 500;
+      warn({ rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` });
     },
   });
-  const listenOptions = { app, serverName: "the local service", address, port, trace, elapsed: host.elapsed } as const;
-  const server = await listen(listenOptions).catch(async (thrown: unknown) => {
-    await store.close();
-    throw thrown;
-  });
+  const serverName = "the local service";
+  const server = await listen({ app, serverName, address, port, trace, elapsed: host.elapsed }).catch(
+    async (thrown) => {
+      await store.close();
+      throw thrown;
+    },
+  );
   return {
     url: server.url,
     store: store.id,
@@ -84,23 +93,10 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Answers the requests in flight first. Resolves with false if requests were aborted after 10 s. */
-    close: (): Promise<boolean> => {
-      closing ??= server.close().finally(() => store.close());
+    /** Resolves as `close` of the server. */
+    close: () => {
+      closing ??= server.close().finally(store.close);
       return closing;
     },
   };
 };
-
-const unansweredProblem = (thrown: unknown): Problem => {
-  const { code: rule, message } = toFailure(thrown);
-  const status = isStoreFailure(thrown) ? 503 : 500;
-  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
-};
-
-const exposedAddressProblem = (address: string): Problem => ({
-  rule: "exposed-address",
-  severity: "warning",
-  message: `other machines can reach ${address}, and clients send the key to it in plain text`,
-  advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
-});

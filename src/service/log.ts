@@ -1,4 +1,4 @@
-/** Logs trajectories (interface 4.1): stores each as a call and computes the metrics of the request. */
+/** Logs trajectories (interface 4.1). Stores each as a call, and computes the metrics. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log.ts";
@@ -33,8 +33,9 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
-    const computeDigest = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
-    const idempotency = key === undefined ? undefined : { key, digest: computeDigest() };
+    const hash = createHash("sha256");
+    const idempotency =
+      key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // `saveRequest` returns an earlier request if another client saved the same key after `findByKey`.
@@ -47,25 +48,19 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
   },
 });
 
-const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "type">): Refusal =>
-  invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key }]);
+const invalidKey = (input: string, fault: { msg: string; type: string }) =>
+  invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
-/** Maximum metrics of a request, and maximum keys of an object, because each of them is stored. */
+/** Maximum metrics of a request, and maximum keys of an object, because each is stored. */
 const maxNames = 10_000;
 
-const readJson = json.openRootReader([
-  "messages_and_choices",
-  "additional_histories",
-  "metadata",
-  "logs",
-  "parameters",
-]);
+const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {
-  const root = readBody(bytes, readJson);
+  const root = readBody(bytes, reader);
   const tally = new Tally();
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();
@@ -117,23 +112,19 @@ const readMembers = (
   { loc, uniqueKeys, faults }: { loc: Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
 ) => {
   const members = new Map<string, json.JsonValue>();
-  const repeated = new Set<string>();
   for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
     const name = String(key);
-    if (uniqueKeys.includes(name) && members.has(name)) repeated.add(name);
+    if (uniqueKeys.includes(name) && members.has(name) && faults.length < maxFaults) {
+      faults.push({ loc: [...loc, name], msg: "Key should occur once", type: "duplicate_key", input: null });
+    }
     members.set(name, value);
     checkNameCount(members.size);
-  }
-  for (const key of repeated) {
-    faults.push({ loc: [...loc, key], msg: "Key should occur once", type: "duplicate_key", input: null });
   }
   return members;
 };
 
 const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
-  composeMembers(
-    Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))] as const),
-  );
+  composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))]));
 
 const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
   const at = json.findMemberNode(table, node, "metrics");

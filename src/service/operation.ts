@@ -48,12 +48,12 @@ export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
-  /** Returns the body of a 200, and the number of bytes that were stored for the first time. @throws Refusal */
+  /** Returns the body of a 200, and the bytes that were stored for the first time. @throws Refusal */
   answer: (request: {
-    readonly caller: Caller;
-    readonly parameters: Readonly<Record<string, string>>;
-    readonly bytes: Uint8Array | undefined;
-    readonly idempotencyKey: string | undefined;
+    caller: Caller;
+    parameters: Readonly<Record<string, string>>;
+    bytes: Uint8Array | undefined;
+    idempotencyKey: string | undefined;
   }) => Promise<{ body: Body; storedBytes?: number }>;
 }>;
 
@@ -95,7 +95,7 @@ export const parseBounded = (value: JsonValue) => {
   return parseValue(value);
 };
 
-/** The path of a value in a request, from "body", "path" or "header". */
+/** A path in a request, from "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
 export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {
@@ -117,20 +117,19 @@ const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
 const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   const loc = [...prefix, ...path];
-  const input = getValue(value, path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxFaults).map((key) => ({
       loc: [...loc, key],
       msg: "Extra inputs are not permitted",
       type: "extra_forbidden",
-      input: shownInput(getValue(input, [key])),
     }));
   }
+  const input = getValue(value, path);
   if (input === undefined) return [missingItem(loc, getValue(value, path.slice(0, -1)))];
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** Maximum characters of JSON of an invalid value in an answer. Longer values are null. */
+/** Maximum characters of an invalid value in an answer. Longer values are null. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null) =>

@@ -1,4 +1,4 @@
-/** Operations that list logged models and two catalogs, and read a logged trajectory as a call. */
+/** Operations that list models and catalogs, and read a logged trajectory as a call. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ import { listModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
-import { defineOperation, detailError, type Operation, openAiError, Refusal, reasonError } from "./operation.ts";
+import { defineOperation, detailError, openAiError, Refusal, reasonError } from "./operation.ts";
+import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
 /** Interface 4.2. Ignores the project header, which only tracks usage. */
@@ -21,11 +22,11 @@ export const modelsOperation = (store: Store) =>
   });
 
 /** Interface 4.4 and 4.5. */
-export const catalogOperations = (dataDir: string): readonly Operation[] => [
-  defineOperation(listAnalysisModels, detailError, async ({ parameters }) =>
+export const catalogOperations = (dataDir: string) => [
+  defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider),
   ),
-  defineOperation(listRouterModels, detailError, async ({ parameters }) =>
+  defineOperation(listRouterModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "router", parameters.router_provider),
   ),
 ];
@@ -43,17 +44,16 @@ export const callOperation = (store: Store) =>
     return composeObject({ call: call === undefined ? "null" : formatCall(call, body) });
   });
 
-type CatalogKind = "analysis" | "router";
+type CatalogKind = keyof typeof sample;
 
 /** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
-  const files = await readdir(folder).catch(() => []);
-  const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
-  if (names.length === 0) return await readSample(kind);
-  if (!names.includes(provider)) {
-    const known = names.map((name) => JSON.stringify(name)).join(", ");
-    throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
+  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();
+  if (files.length === 0) return formatSample(kind);
+  if (!files.includes(`${provider}.json`)) {
+    const known = files.map((file) => json(file.slice(0, -".json".length))).join(", ");
+    throw new Refusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
   if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;
@@ -61,9 +61,8 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
-const readSample = async (kind: CatalogKind) => {
-  const { default: catalogs } = await import("./sample-catalog.json");
-  const { common, models } = catalogs[kind];
+const formatSample = (kind: CatalogKind) => {
+  const { common, models } = sample[kind];
   const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
   return JSON.stringify({ note, data: models.map((model) => ({ ...model, ...common })) });
 };
@@ -73,9 +72,9 @@ const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base6
 
 type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
-const json = (value: unknown) => JSON.stringify(value);
+const json = JSON.stringify;
 
-/** Formats all fields of interface 2.4 in the interface's order. Fields that logged trajectories lack are null. */
+/** Formats all fields of interface 2.4 in its order. Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: CallReadRequest) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -108,19 +107,19 @@ const formatCall = (call: StoredCall, request: CallReadRequest) => {
   });
 };
 
-const conversationFields: readonly string[] = ["messages_and_choices", "tools", "additional_histories"];
+const conversationFields = ["messages_and_choices", "tools", "additional_histories"];
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
-const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
+const knownFields = [...conversationFields, ...attributeFields, "usage"];
 
 const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
-  const otherKeys = composeMembers([...trajectory].filter(([key]) => !knownFields.has(key)));
+  const otherKeys = composeMembers([...trajectory].filter(([key]) => !knownFields.includes(key)));
   const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
   return composeMembers([
     ["split", json(call.split)],
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
-    // `inputs` has only the message of each choice, without members such as logprobs.
+    // `inputs` has the message of each choice, without members such as logprobs.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
@@ -140,7 +139,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // An assistant message does not become a completion, because readers treat a completion as a sampled turn.
+  // A message does not become a completion, because readers treat a completion as a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message

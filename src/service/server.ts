@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { cannotListen, type ServerName } from "./failures.ts";
+import { cannotListen } from "./failures.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
-type ListenOptions = Readonly<{
+export type ListenOptions = Readonly<{
   app: { fetch: Parameters<typeof getRequestListener>[0] };
-  serverName: ServerName;
+  serverName: "the local service" | "the server of the page";
   address: string;
   port: number;
   /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
@@ -22,15 +22,14 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep idle connections, so that clients close idle connections first.
+  // Longer than clients keep connections, so that clients close idle connections first.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
 const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
-  const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
-  const connections = new Set<Duplex>();
+  const { address, port, trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
   let onIdle = (): void => undefined;
@@ -40,7 +39,6 @@ export const listen = async (options: ListenOptions) => {
   });
   const handle: RequestListener = (incoming, outgoing) => {
     const { socket } = incoming;
-    const { trace, elapsed } = options;
     const start = elapsed();
     responses.set(socket, outgoing);
     outgoing.on("close", () => {
@@ -52,10 +50,6 @@ export const listen = async (options: ListenOptions) => {
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
-  server.on("connection", (socket) => {
-    connections.add(socket);
-    socket.on("close", () => connections.delete(socket));
-  });
   server.on("checkContinue", handle);
   server.listen(port, address);
   await once(server, "listening").catch((cause: unknown) => {
@@ -63,10 +57,10 @@ export const listen = async (options: ListenOptions) => {
   });
   server.on("error", () => undefined);
   const bound = server.address();
-  const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
+  const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers the requests in flight and closes. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Answers the requests in flight first. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
@@ -78,12 +72,11 @@ export const listen = async (options: ListenOptions) => {
         }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
         onIdle = () => {
-          for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
             clearTimeout(timer);
             resolve(!hasAborted);
           });
-          onIdle = () => undefined;
+          server.closeAllConnections();
         };
         if (responses.size === 0) onIdle();
       });

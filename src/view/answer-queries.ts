@@ -1,23 +1,35 @@
-/** Answers queries with data from a store of groups. */
+/** Answers queries from a store of groups. */
 import { listSpellings } from "../json/raw-json.ts";
-import type { Answers, Findings, GroupFacts, GroupRow, GroupStore, SearchMatch } from "./answers.ts";
-import { allGroups, type Query, type Range, rowsPerPage, type SortKey } from "./query.ts";
+import {
+  type Answers,
+  allGroups,
+  type Findings,
+  type GroupFacts,
+  type GroupRow,
+  type GroupStore,
+  type Query,
+  type Range,
+  rowsPerPage,
+  type SearchMatch,
+  type SortKey,
+} from "./answers.ts";
 
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
 
 export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>): Answers => {
-  const { count, groups } = store;
+  const { groups } = store;
   const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
   const select = async (query: Query) => {
-    const { has, searched } = await store.search(query);
-    const selected = groups.filter((facts) => has(facts.group) && isSelected(facts, query));
+    const isSearch = query.text !== undefined || query.where !== undefined;
+    const search = isSearch ? await store.search(query) : undefined;
+    const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const value = (facts: Facts) => sortValue(facts, query.sort);
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
-    return { searched, selected };
+    return { searched: search ? { share: search.share } : null, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Keeps matches in memory, because the page polls. */
+  /** Keeps matches, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -29,7 +41,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   return {
     state: async () => store.state(),
     charts: async () => store.charts(),
-    problems: async ({ problems }) => listFindings(store.findings, problems ?? "any"),
+    problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
       const { searched, selected } = await select(query);
       const rows: GroupRow[] = [];
@@ -40,10 +52,13 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     async group(query) {
       const facts = findFacts(query);
       if (facts === undefined) return undefined;
-      const { group } = facts;
-      const { selected } = await select(query).catch(async () => await select(allGroups));
-      const [row, content] = [await readRow(facts, query), await store.readContent(group)];
-      return { ...row, ...content, of: count, ...findNeighbors(selected, group, count) };
+      const { selected } = await select(query).catch(() => select(allGroups));
+      const [row, content] = [await readRow(facts, query), await store.readContent(facts.group)];
+      const at = selected.indexOf(facts);
+      const list = at < 0 ? groups : selected;
+      const position = list.indexOf(facts);
+      const [before, after] = [list[position - 1]?.group ?? null, list[position + 1]?.group ?? null];
+      return { ...row, ...content, of: store.count, at: at < 0 ? null : at, before, after };
     },
     async trajectory(query) {
       const facts = findFacts(query);
@@ -82,14 +97,7 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** Finds neighbors among the selected groups, or in the input if the group is not selected. */
-const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
-  const at = selected.findIndex((facts) => facts.group === group);
-  if (at < 0) return { at: null, before: group > 0 ? group - 1 : null, after: group + 1 < count ? group + 1 : null };
-  return { at, before: selected[at - 1]?.group ?? null, after: selected[at + 1]?.group ?? null };
-};
-
-/** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
+/** Returns the position between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
 export const relativePosition = (value: number, from: number, to: number) => {
   // Divides by 2 first, because the difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
@@ -114,7 +122,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** Decodes a part of a JSON string to one line. The part may begin or end within an escape. */
+/** Decodes a part of a JSON string to one line. The part may cut an escape. */
 const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

@@ -1,5 +1,75 @@
-/** The answers of the server, or of an exported page. The server and the page share these types. */
-import type { Query, Range } from "./query.ts";
+/** The query in the page's URL, which selects the view, and the answers to queries. Ordinals begin at 1. */
+import * as z from "zod/mini";
+
+export const rowsPerPage = 100;
+
+/** In characters. The text or expression is part of the URL. */
+export const maxSearchLength = 20_000;
+
+const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
+export type SortKey = z.output<typeof SortKey>;
+
+const bounds = [z.number(), z.number()] as const;
+
+/** A range includes both numbers. With `below`, the range excludes the second number. */
+const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
+export type Range = z.output<typeof Range>;
+
+const range = z.optional(Range);
+const text = z.optional(z.string());
+const ordinal = z.int().check(z.positive());
+
+const Query = z.object({
+  sort: z._default(SortKey, "group"),
+  descending: z._default(z.boolean(), false),
+  page: z._default(ordinal, 1),
+  reward: range,
+  mean: range,
+  spread: range,
+  trainable: z.optional(z.boolean()),
+  /** Selects groups with a problem of this rule, or of any rule if `any`. */
+  rule: text,
+  file: text,
+  text,
+  /** Selects groups by a CEL expression, as `--where` does. */
+  where: text,
+  /** The rule whose problems are shown, or `any`. */
+  problems: text,
+  group: z.optional(ordinal),
+  /** In the group. */
+  trajectory: z.optional(ordinal),
+});
+export type Query = Readonly<z.output<typeof Query>>;
+
+export const allGroups: Query = { sort: "group", descending: false, page: 1 };
+
+const defaults = new Map<string, unknown>(Object.entries(allGroups));
+
+/** Omits default values. */
+export const formatQuery = (query: Query) =>
+  JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
+
+/** Returns undefined for an invalid query. If `json` is empty, the query selects all groups. */
+export const parseQuery = (json: string): Query | undefined => {
+  try {
+    return Query.safeParse(JSON.parse(json || "{}")).data;
+  } catch {
+    return undefined;
+  }
+};
+
+const innerViews = ["trajectory", "group", "problems"] as const;
+
+/** Returns the innermost view that the query names. */
+export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
+  innerViews.find((view) => query[view] !== undefined) ?? "groups";
+
+/** The parent of a filtered table is the table of all groups. */
+export const parentQuery = (query: Query): Query => {
+  if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
+  const { sort, descending, page, ...filters } = query;
+  return { sort, descending, page: formatQuery({ ...allGroups, ...filters }) === "{}" ? page : 1 };
+};
 
 export type AnswerTypes = Readonly<{
   state: PageState;
@@ -7,7 +77,7 @@ export type AnswerTypes = Readonly<{
   problems: Findings;
   rows: GroupRows;
   group: GroupDetail;
-  /** The JSON of a trajectory, as it is in the input. */
+  /** JSON, as in the input. */
   trajectory: string;
 }>;
 
@@ -15,22 +85,22 @@ export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
 
-/** The source of `createAnswers`: the input of the server, or the data of an exported page. */
+/** The input of the server, or the data of an exported page. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Number of groups of the input. An exported page can contain fewer. */
+  /** Groups of the input. An exported page can contain fewer. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
-  /** @throws Failure `invalid-filter`, `input-changed` */
-  search(query: Query): Promise<{ readonly has: (group: number) => boolean; readonly searched: GroupRows["searched"] }>;
+  /** Returns the matches so far, and the progress from 0 to 1. @throws Failure `invalid-filter`, `input-changed` */
+  search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** `done` and `of` are in bytes of the input while `reading`, and in groups while `measuring`. */
+/** `done` and `of` are bytes of the input while `reading`, and groups while `measuring`. */
 export type Progress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
@@ -54,7 +124,7 @@ export type Summary = Readonly<{
   trajectories: { read: number; rejected: number };
   rules: Findings["counts"];
   trainable: number;
-  /** `spread`: standard deviation. `scale`: the bounds of colors and charts, without outliers. */
+  /** `spread`: standard deviation. `scale`: bounds of colors and charts, without outliers. */
   reward: { mean: number; spread: number; scale: RewardBounds };
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];
 }>;
@@ -62,47 +132,34 @@ export type Summary = Readonly<{
 export type RewardBounds = readonly [from: number, to: number];
 
 export type Charts = Readonly<{
-  files: readonly FileSummary[];
-  rewards: readonly RewardCount[];
-  dots: readonly Dot[];
+  /** `mean`: mean of the group means; null if no group is measured. */
+  files: readonly { file: string; groups: number; trainable: number; mean: number | null }[];
+  rewards: readonly { range: Range; count: number }[];
+  /** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
+  dots: readonly { mean: Range; spread: Range; groups: number }[];
 }>;
-
-export type RewardCount = { readonly range: Range; readonly count: number };
-
-/** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
-export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
-
-export type FileSummary = Readonly<{
-  file: string;
-  groups: number;
-  trainable: number;
-  /** The mean of the group means; null if no group is measured. */
-  mean: number | null;
-}>;
-
-export type UntrainableReason = "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn";
 
 export type GroupRows = Readonly<{
   selected: number;
   of: number;
   rows: readonly GroupRow[];
-  /** `share` is from 0 to 1. Null without a search. */
+  /** Null without a search. */
   searched: { share: number } | null;
 }>;
 
 /** A group that is invalid or not measured yet has no rewards. */
-export type GroupFacts = Readonly<{
+export type GroupFacts = {
   /** Index in the input, from 0. */
   group: number;
   file: string;
   size: number;
-  untrainable: UntrainableReason | null;
+  untrainable: "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn" | null;
   /** The rule of each problem. */
   rules: readonly string[];
   rewards: readonly number[];
   mean: number | null;
   spread: number | null;
-}>;
+};
 
 export type GroupRow = GroupFacts &
   Readonly<{
@@ -155,23 +212,22 @@ export type TrajectorySummary = Readonly<{
   place: SourcePosition;
   bytes: number;
   reward: number | null;
-  /** Reward minus mean reward of the group, in standard deviations; null without a reward, or if rewards are equal. */
+  /** Reward minus the group's mean, in standard deviations; null without a reward, or if rewards are equal. */
   advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
 }>;
 
-/** The parts of a group that the table does not show. */
 export type GroupContent = Readonly<{
   place: SourcePosition;
-  /** False if the group is not JSON. Then the group's bytes are the only trajectory. */
+  /** If false, the group is not JSON, and its bytes are the only trajectory. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   exceptions: readonly string[];
   /** Number of messages at the start that all trajectories share. */
   common: number;
   findings: readonly Finding[];
-  /** `call read` for a logged group, else `log`; null if the group is not logged, and is invalid or from stdin. */
+  /** `call read` for a logged group, else `log`; null for a group that is invalid or from stdin. */
   command: string | null;
 }>;
 
@@ -181,7 +237,7 @@ export type GroupDetail = GroupRow &
     of: number;
     /** Index in the table; null if the filters do not select the group. */
     at: number | null;
-    /** Indexes of the previous and the next group; null if there is none. */
+    /** Indexes of the neighbors; null without a neighbor. */
     before: number | null;
     after: number | null;
   }>;

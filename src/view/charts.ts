@@ -1,7 +1,7 @@
-/** Computes the charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
+/** Computes the charts: rewards, groups by mean and spread, and means of files. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
-import type { Charts, Dot, FileSummary, GroupFacts, RewardBounds, RewardCount } from "./answers.ts";
+import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
@@ -14,8 +14,8 @@ export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** Counts rewards by value or in ranges of equal width, in ascending order. The outer ranges include outliers. */
-const countRewards = (rewards: readonly number[], scale: RewardBounds): readonly RewardCount[] => {
+/** Counts rewards by value or in ascending ranges of equal width. The outer ranges include outliers. */
+const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
     values.set(reward, (values.get(reward) ?? 0) + 1);
@@ -25,9 +25,9 @@ const countRewards = (rewards: readonly number[], scale: RewardBounds): readonly
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
-const countInRanges = (rewards: readonly number[], scale: RewardBounds): readonly RewardCount[] => {
+const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const { least, most } = findBounds(rewards);
-  // Divides by 64 first, because a wide range times `rangeBarCount` can overflow a double.
+  // Divides first, because a wide range times `rangeBarCount` can overflow a double.
   const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
   const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
   const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
@@ -42,7 +42,7 @@ const countInRanges = (rewards: readonly number[], scale: RewardBounds): readonl
   }));
 };
 
-const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): readonly Dot[] => {
+const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): Charts["dots"] => {
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
@@ -51,10 +51,10 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): r
   } as const;
   const cellOf = (value: number, axis: keyof typeof cells) =>
     Math.min(cells[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cells[axis]));
-  const dots = new Map<string, Dot>();
+  const dots = new Map<string, Charts["dots"][number]>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Zero-variance groups have hollow dots, so they share no dot with other groups.
+    // Groups without variance have hollow dots of their own.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
@@ -67,12 +67,12 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): r
 };
 
 /** Summarizes files in the order of their names, `step-9` before `step-10`. A single file gets no summary. */
-const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
+const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {
-    const inFile = groupsByFile.get(facts.file);
-    if (inFile === undefined) groupsByFile.set(facts.file, [facts]);
-    else inFile.push(facts);
+    const inFile = groupsByFile.get(facts.file) ?? [];
+    inFile.push(facts);
+    groupsByFile.set(facts.file, inFile);
   }
   if (groupsByFile.size < 2) return [];
   const { compare } = new Intl.Collator("en", { numeric: true });

@@ -1,4 +1,4 @@
-/** Reads a group: the prompt, key, trajectories and common messages, and the command that logs the group. */
+/** Reads a group, and formats the command that logs the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
@@ -8,18 +8,18 @@ import { isObject, sliceText } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
-export interface ViewInput {
-  readonly dataset: grouping.Dataset;
+export type ViewInput = Readonly<{
+  dataset: grouping.Dataset;
   /** The arguments of the command that logs a group. */
-  readonly inputOptions: {
-    readonly files: readonly string[];
-    readonly options: readonly string[];
-    readonly where?: string | undefined;
-    readonly groupBy?: string | undefined;
-  };
-  readonly logged?: readonly LoggedGroup[] | undefined;
-  readonly hasChanged: () => boolean | Promise<boolean>;
-}
+  inputOptions: Readonly<{
+    files: readonly string[];
+    options: readonly string[];
+    where?: string | undefined;
+    groupBy?: string | undefined;
+  }>;
+  logged?: readonly LoggedGroup[] | undefined;
+  hasChanged: () => boolean | Promise<boolean>;
+}>;
 
 export type ReadInput = () => Promise<ViewInput>;
 
@@ -52,7 +52,7 @@ const readExceptions = (bytes: Buffer) =>
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
 
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   const root = table.readRoot(bytes);
@@ -79,7 +79,6 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) =>
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that reads the calls of a logged group, or that logs a group of files. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
   if (logged !== undefined)
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -87,7 +86,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // `my-model` is a placeholder. If the input has no split, `train` is a placeholder, too.
+  // `my-model` is a placeholder, and also `train` if the input has no split.
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
@@ -114,7 +113,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   };
 };
 
-/** Levels of nesting from a group to a message: group, list of trajectories, trajectory, list of messages. */
+/** A message is in a group, a list of trajectories, a trajectory, and a list of messages. */
 const messageDepth = 4;
 
 const readStart = (bytes: Buffer) => {
@@ -141,15 +140,9 @@ const joinText = (content: unknown) => {
 };
 
 const shorten = (text: string) => {
-  const line = [
-    ...text
-      .slice(0, maxCharacters * 4)
-      .replaceAll(/\s+/g, " ")
-      .trim(),
-  ];
-  if (line.length <= maxCharacters) return line.join("");
-  return `${line
-    .slice(0, maxCharacters - 1)
-    .join("")
-    .trimEnd()}…`;
+  const line = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
+  const characters = [...line.trim()];
+  if (characters.length <= maxCharacters) return characters.join("");
+  const start = characters.slice(0, maxCharacters - 1).join("");
+  return `${start.trimEnd()}…`;
 };

@@ -1,10 +1,10 @@
-/** The HTML document of the page, and the export of the page to a file that makes no requests. */
+/** The HTML of the page, and its export to a file that makes no requests. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import type { Host } from "../host.ts";
-import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
+import type { GroupData, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
@@ -31,7 +31,7 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
-/** Allows only the page's script and style, and images in `data:` URLs. */
+/** Allows only the script, the style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []) => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
@@ -60,7 +60,7 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: 
     const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
     blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
   }
-  const state: PageState = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
+  const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
   const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
@@ -88,7 +88,7 @@ export const requirePageFile = (file: string) => {
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/** Marks the file as a page of rollcall. Returns the total bytes. @throws as requirePageFile */
+/** Returns the total bytes. @throws as requirePageFile */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];

@@ -1,31 +1,27 @@
-/** The server and the export of the browser page. The served page is public, but reading data needs the token. */
+/** The server and the export of the page. The served page is public, but reading data needs the token. */
 import { randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import { type Host, waitForAbort } from "../host.ts";
-import { type Bindings, foreignRequestReason, isAuthorized, listen } from "../service/index.ts";
-import type { Answers, Progress } from "./answers.ts";
+import { waitForAbort } from "../host.ts";
+import * as service from "../service/index.ts";
+import { type Answers, maxSearchLength, type Progress, parseQuery, type Query } from "./answers.ts";
 import type { ReadInput } from "./detail.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
-import { maxSearchLength, parseQuery, type Query } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState } from "./answers.ts";
 export type { ReadInput, ViewInput } from "./detail.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
-type ViewerOptions = Pick<Parameters<typeof listen>[0], "port" | "trace"> & { readonly host: Host };
-
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL has the text and the expression of a search. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
+/** A URL has a text and an expression. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
 /** The page shows progress until the input is read. @throws Failure `cannot-listen` */
-export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
+export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOptions, "host" | "port" | "trace">) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   const opened = new AbortController();
@@ -39,10 +35,10 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
       opened.abort();
       return name === "state" && progress !== undefined ? { progress } : session?.[name](query);
     },
-    onPageLoad: async () => await onPageLoad(),
+    onPageLoad: () => onPageLoad(),
   });
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
+  const server = await service.listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
   return {
     /** The token comes after `#`, so browsers do not send the token, and traces do not contain it. */
     url: `${server.url}/#token=${token}`,
@@ -51,7 +47,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** Reads a changed input again when the page is reloaded. @throws errors of `read` and of the session */
+    /** Reads a changed input again at a reload of the page. @throws errors of `read` and of the session */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
@@ -82,7 +78,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   };
 };
 
-const headers: Readonly<Record<string, string>> = {
+const headers = {
   "Content-Security-Policy": formatPolicy("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -93,8 +89,7 @@ const headers: Readonly<Record<string, string>> = {
 };
 
 const styleLink = '<link rel="stylesheet" href="page.css">';
-const scriptLink = '<script src="page.js" defer></script>';
-const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
+const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
 
 const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
@@ -102,11 +97,13 @@ const createApp = (
   token: string,
   { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
 ) => {
-  const app = new Hono<Bindings>();
+  const app = new Hono<service.Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
-    const checkedHeaders = req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent;
-    const why = foreignRequestReason(checkedHeaders, []);
+    const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
+    // Another page may open this page in a tab, such as the redirect in the file of `openBrowser`.
+    const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
+    const why = service.foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();
@@ -118,7 +115,7 @@ const createApp = (
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (!isAuthorized(req.header("authorization"), token)) {
+    if (!service.isAuthorized(req.header("authorization"), token)) {
       return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
     }
     return await next();
@@ -139,10 +136,6 @@ const createApp = (
   app.onError(refuseFailure);
   return app;
 };
-
-/** True for a request that opens the page in a tab, such as the redirect in the file of `openBrowser`. */
-const isNewTab = (sent: IncomingHttpHeaders) =>
-  sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 
 const respond = (body: string, type: string, status = 200) =>
   new Response(body, { status, headers: { ...headers, "Content-Type": type } });

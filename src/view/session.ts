@@ -1,9 +1,9 @@
-/** Reads the groups of a dataset on request, and measures the groups in the background. */
+/** Reads groups on request, and measures groups in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary, UntrainableReason } from "./answers.ts";
+import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
@@ -15,7 +15,16 @@ export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
-  const groups = Array.from({ length: count }, (_, group) => createFacts(dataset, group));
+  const groups: GroupFacts[] = Array.from({ length: count }, (_, group) => ({
+    group,
+    file: grouping.locateGroup(dataset, group).file,
+    size: dataset.groups.trajectoriesOf(group),
+    untrainable: findUntrainableReason(dataset, group),
+    rules: none,
+    rewards: none,
+    mean: null,
+    spread: null,
+  }));
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
     const facts = groups[group ?? -1];
@@ -58,8 +67,8 @@ export const openSession = (input: ViewInput) => {
         // The result of `filter` has unused capacity, which would take 100 MB for 100,000 groups.
         const isComplete = rewards.every(Number.isFinite);
         facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
-        if (rewards.length === 0 || !isComplete) continue;
-        ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
+        if (isComplete && rewards.length > 0)
+          ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
       }
       measured = count;
     },
@@ -70,23 +79,10 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-type MeasuredFacts = { -readonly [Name in keyof GroupFacts]: GroupFacts[Name] };
-
 /** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
-const createFacts = (dataset: grouping.Dataset, group: number): MeasuredFacts => ({
-  group,
-  file: grouping.locateGroup(dataset, group).file,
-  size: dataset.groups.trajectoriesOf(group),
-  untrainable: findUntrainableReason(dataset, group),
-  rules: none,
-  rewards: none,
-  mean: null,
-  spread: null,
-});
-
-const findUntrainableReason = (dataset: grouping.Dataset, group: number): UntrainableReason | null => {
+const findUntrainableReason = (dataset: grouping.Dataset, group: number): GroupFacts["untrainable"] => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
@@ -116,7 +112,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Finds the bounds of rewards without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
+/** Finds the bounds without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
@@ -135,11 +131,10 @@ const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
 const maxSearches = 4;
 
 const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) => {
-  const searches = new Map<string, Search>();
+  const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    /** Returns the matches so far. The first call for a query starts a search. @throws as `GroupStore.search` */
+    /** The first call for a query starts a search. */
     async search({ text, where }: grouping.SearchQuery) {
-      if (text === undefined && where === undefined) return { has: () => true, searched: null };
       if (where !== undefined) await grouping.checkFilter(where);
       const key = JSON.stringify([text, where]);
       const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
@@ -148,45 +143,36 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
       if (searches.size > maxSearches) {
-        searches.get(oldest)?.ending.abort();
+        searches.get(oldest)?.end();
         searches.delete(oldest);
       }
-      if (search.failure !== undefined) throw search.failure.thrown;
-      return { has: (group: number) => search.groups.has(group), searched: { share: search.share } };
+      return search.read();
     },
     end: () => {
-      for (const { ending } of searches.values()) ending.abort();
+      for (const search of searches.values()) search.end();
     },
   };
 };
 
-interface Search {
-  readonly ending: AbortController;
-  readonly groups: Set<number>;
-  /** Progress from 0 to 1. */
-  share: number;
-  failure?: { readonly thrown: unknown };
-}
-
-const startSearch = (
-  dataset: grouping.Dataset,
-  sought: grouping.SearchQuery,
-  groups: readonly GroupFacts[],
-): Search => {
-  const search: Search = { ending: new AbortController(), groups: new Set(), share: 0 };
-  const onFound = (group: number) => search.groups.add(group);
+const startSearch = (dataset: grouping.Dataset, sought: grouping.SearchQuery, groups: readonly GroupFacts[]) => {
+  const ending = new AbortController();
+  const found = new Set<number>();
+  let read = () => ({ found, share: 0 });
   const onProgress = (share: number) => {
-    search.share = share;
+    read = () => ({ found, share });
   };
   const rewardsOf = (group: number) => {
     const { rewards = [], size } = groups[group] ?? {};
     return rewards.length === size ? rewards : undefined;
   };
-  grouping.searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress, rewardsOf }).then(
+  const onFound = (group: number) => found.add(group);
+  grouping.searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, rewardsOf }).then(
     () => onProgress(1),
     (thrown: unknown) => {
-      search.failure = { thrown };
+      read = () => {
+        throw thrown;
+      };
     },
   );
-  return search;
+  return { read: () => read(), end: () => ending.abort() };
 };

@@ -1,4 +1,4 @@
-/** Ids of calls (UUIDs of version 7, which sort by time), and the positions of calls in the body of a request. */
+/** Ids of calls (UUIDs of version 7, which sort by time), and positions of calls in a body. */
 import { randomBytes } from "node:crypto";
 import { type Span, toBuffer } from "../../json/walk.ts";
 
@@ -46,18 +46,14 @@ export const parseId = (text: string) =>
 
 /** The last piece of a body can be shorter. */
 export const pieceBytes = 2 ** 20;
-/**
- * From this number on, pieces contain the spans of trajectories. A body has at most 512 pieces, because a body fits
- * into a string of Node (512 MiB).
- */
+/** From here on, pieces contain spans. A body has fewer pieces, because it fits into a string of Node (512 MiB). */
 export const firstSpanPiece = 2 ** 10;
 /** Four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;
 
 export const encodeSpans = (spans: readonly TrajectorySpan[]) => {
   const bytes = Buffer.allocUnsafe(spans.length * spanBytes);
-  let at = 0;
-  let position = 0;
+  let [at, position] = [0, 0];
   for (const [index, { group, start, end }] of spans.entries()) {
     position = spans[index - 1]?.group === group ? position + 1 : 0;
     for (const value of [group, position, start, end]) at = bytes.writeUInt32LE(value, at);

@@ -94,7 +94,7 @@ export const createQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey) => {
-      // The statement may be repeated after a lost connection, so a row with the same digest is also a success.
+      // The statement may be repeated after a lost connection, so an equal digest is also a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL

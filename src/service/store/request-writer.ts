@@ -1,4 +1,4 @@
-/** Saves each request in one transaction. The store keeps only one of several requests with the same key. */
+/** Saves each request in one transaction, and only the first of several requests with the same key. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
@@ -18,16 +18,16 @@ export type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-/** Leaves connections for reads. Other writes wait here, because the pool limits how long a write waits. */
+/** Leaves connections for reads. Other writes wait here, because the pool limits their wait. */
 const maxParallelWrites = 4;
 
 /** @param newestMs the time of the newest id in the store */
-export const openRequestWriter = (database: Database, { file, newestMs }: { file: TitledFile; newestMs: number }) => {
+export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;
   const runLimited = limitParallel(maxParallelWrites);
   return async (request: NewRequest): Promise<LoggedRequest> => {
     const { project, idempotency, loggedAt, spans } = request;
-    // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
+    // Calls sort after the calls of earlier requests, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);
     lastMs = ids.lastIdMs(ms, spans.length);
     const id = ids.makeFirstId(ms);
@@ -52,23 +52,19 @@ export const openRequestWriter = (database: Database, { file, newestMs }: { file
 };
 
 const limitParallel = (max: number) => {
-  const waiting: (() => void)[] = [];
-  let active = 0;
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (active < max) active++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+  const running = new Set<Promise<unknown>>();
+  return async <Result>(work: () => Promise<Result>) => {
     try {
-      return await work();
-    } catch (thrown) {
+      while (running.size >= max) await Promise.race(running);
+    } catch {
       // If the database is unavailable, the waiting work fails now, not one after another.
-      active += waiting.length;
-      for (const start of waiting.splice(0)) start();
-      throw thrown;
+    }
+    const result = work();
+    running.add(result);
+    try {
+      return await result;
     } finally {
-      const next = waiting.shift();
-      // If the next work starts, the number of active works stays the same.
-      if (next === undefined) active--;
-      else next();
+      running.delete(result);
     }
   };
 };

@@ -9,7 +9,6 @@ import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
 export type { StoredKey } from "./queries.ts";
-export type { NewRequest } from "./request-writer.ts";
 
 const createTableStatements = (identity: string, modelIndexExpression: string) => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
@@ -77,10 +76,10 @@ export const openStore = async (
   const file = { path, title: storeSchema.title };
   try {
     const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
-    const newestMs = newest === undefined ? 0 : lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
+    const newestMs = newest && lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
       id: (await readIdentity(database)) ?? "",
-      saveRequest: openRequestWriter(database, { file, newestMs }),
+      saveRequest: openRequestWriter(database, file, newestMs),
       ...createQueries(database),
       check: async () => {
         if (!database.isFileInPlace()) throw databaseFailed({ ...file, code: "ENOENT" });

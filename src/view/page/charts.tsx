@@ -1,11 +1,9 @@
-/** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
+/** Charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
-import type { Dot, FileSummary, RewardBounds, RewardCount } from "../answers.ts";
-import type { Query, Range } from "../query.ts";
-import { moveFocus } from "./navigation.tsx";
+import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
+import { moveFocus, useFilter, usePage } from "./navigation.tsx";
 import { counted, formatCount, formatMeasure, formatRange, useRewardStyle } from "./numbers.tsx";
-import { useFilter, usePage } from "./page-context.ts";
 
 interface ChartProps {
   name: string;
@@ -16,7 +14,7 @@ interface ChartProps {
   children: ComponentChildren;
 }
 
-/** Moves the focus to the next or previous link of a chart, because a chart is one tab stop. */
+/** Moves the focus inside a chart, because a chart is one tab stop. */
 const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
@@ -63,7 +61,7 @@ const toY = (value: number, from: number, to: number) => `${90 - relativePositio
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
-/** Returns the bounds of the numbers inside the scale, and the labels of these bounds. */
+/** Returns the bounds of the numbers inside the scale, and their labels. */
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [least, most] = [Math.max(first, from), Math.min(last, to)];
@@ -71,11 +69,11 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
 };
 
-/** In a chart with more bars or dots, the labels would overlap. */
+/** More labels would overlap. */
 const maxLabels = 8;
 const maxCountCharacters = 40;
 
-export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
+export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
@@ -118,7 +116,7 @@ export const RewardChart = ({ bars }: { bars: readonly RewardCount[] }) => {
   );
 };
 
-export const SpreadChart = ({ dots }: { dots: readonly Dot[] }) => {
+export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
   const styleOf = useRewardStyle();
   const { scale } = usePage();
   const means = findEnds(
@@ -156,8 +154,8 @@ export const SpreadChart = ({ dots }: { dots: readonly Dot[] }) => {
   );
 };
 
-/** The mean reward of each file. `of` is the number of all files. */
-export const FileChart = ({ files, of }: { files: readonly FileSummary[]; of: number }) => {
+/** `of` is the number of all files. */
+export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
   const { least, most, start, end } = findEnds(means, usePage().scale);

@@ -1,4 +1,4 @@
-/** A conversation. Tool results follow the calls, long texts are folded, and log probabilities tint sampled tokens. */
+/** A conversation: tool results follow the calls, long texts are folded, and log probabilities tint tokens. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -6,8 +6,8 @@ import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson }
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
+import { usePage, useSearchedText } from "./navigation.tsx";
 import { formatCount } from "./numbers.tsx";
-import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
@@ -26,15 +26,13 @@ const parseTrajectory = (json = "") => {
 const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Returns the number of shown characters. A text that is at most 20% longer is not folded. */
-const findFold = (text: string, lines: number) => {
-  let end = -1;
-  for (let line = 0; line < lines && end < text.length; line++) {
-    const next = text.indexOf("\n", end + 1);
-    end = next < 0 ? text.length : next;
-  }
-  const fold = Math.min(end, lines * charactersPerLine);
-  return text.length <= fold * 1.2 ? text.length : fold;
+/** Returns the start of a text, or a text that is at most 20% longer. */
+const cutText = (text: string, lines: number) => {
+  const start = text
+    .split("\n", lines)
+    .join("\n")
+    .slice(0, lines * charactersPerLine);
+  return text.length <= start.length * 1.2 ? text : start;
 };
 
 interface LongTextProps {
@@ -43,18 +41,18 @@ interface LongTextProps {
   /** `prose` can be Markdown. Other texts are JSON or code. */
   kind?: "prose" | "raw";
   lines?: number | undefined;
-  /** A text of another trajectory. Words that `other` lacks are marked. */
+  /** A text of another trajectory, whose missing words are marked. */
   other?: string | undefined;
 }
 
 export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
-  const fold = findFold(text, lines);
-  const [isWhole, setWhole] = useState(!text.slice(0, fold).includes(sought) && text.includes(sought));
-  const shown = isWhole ? text : text.slice(0, fold);
+  const start = cutText(text, lines);
+  const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
+  const shown = isWhole ? text : start;
   const render = () => {
-    // A match can cross the edges of pieces or tokens, so a text with matches shows neither differences nor tints.
+    // A match can cross pieces or tokens, so a text with matches shows neither differences nor tints.
     if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
     return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
   };
@@ -65,10 +63,10 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
       ) : (
         <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
           {render()}
-          {shown.length < text.length && " …"}
+          {shown !== text && " …"}
         </pre>
       )}
-      {fold < text.length && (
+      {start !== text && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
         </button>
@@ -85,13 +83,7 @@ const ComparedText = ({ text, other }: { text: string; other: string }) => {
   });
 };
 
-interface FoldProps {
-  title: string;
-  /** If the text has a match of the search, the fold is open. */
-  text: string;
-  class?: string;
-  children: ComponentChildren;
-}
+type FoldProps = { title: string; text: string; class?: string; children: ComponentChildren };
 
 export const Fold = ({ title, text, children, ...attributes }: FoldProps) => {
   const sought = useSearchedText();
@@ -109,7 +101,6 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
-/** The arguments and the result of a call, or the parts of a result. */
 const contentOf = (part: Part): readonly Part[] => {
   if (part.kind === "result") return part.parts;
   if (part.kind !== "call") return [];
@@ -141,11 +132,11 @@ export const textOfParts = (parts: readonly Part[] = []): string => parts.map(te
 
 export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
-  const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "other");
-  return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
+  if (calls.length > 0) return `calls ${calls.join(", ")}`;
+  return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
 };
 
-/** Assumed: the result of a call is an error if it begins with one of these words, or has one of these keys. */
+/** Assumed: a result is an error if it begins with one of these words, or has one of these keys. */
 const isError = (parts: readonly Part[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -223,7 +214,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
-      <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
+      <ProblemList findings={findings.filter(({ message_at: at }) => positions.includes(at ?? -1))} />
     </li>
   );
 };
@@ -232,13 +223,13 @@ interface PartsProps {
   parts: readonly Part[];
   tokens?: readonly Token[];
   lines?: number | undefined;
-  /** The parts of the other message; undefined without a comparison. */
+  /** Undefined without a comparison. */
   others?: readonly Part[] | undefined;
 }
 
 const noPart: Part = { kind: "thought", text: "" };
 
-/** Compares each part with the part of the other message that has the same kind and number. */
+/** Compares each part with the part of the same kind and number in the other message. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
     const isSameKind = ({ kind }: Part) => kind === part.kind;
@@ -298,14 +289,10 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
 /** The page loads only data URLs. */
 const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
-  const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
-  return isShown ? source : undefined;
+  return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source) ? source : undefined;
 };
 
-interface Token {
-  text: string;
-  logprob: number;
-}
+type Token = { text: string; logprob: number };
 
 /** A character belongs to the token that has the last byte of the character. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
@@ -319,7 +306,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of the only text, without earlier reasoning. Empty if the tokens do not spell the text. */
+/** Returns the tokens of the only text, without reasoning. Empty if the tokens do not spell the text. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];

@@ -23,14 +23,11 @@ const CopyableText = ({ text, name }: { text: string; name: string }) => (
   </span>
 );
 
-export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) =>
-  call === undefined ? (
-    <CopyableText text={`${file}:${line}`} name="the file and line" />
-  ) : (
-    <CopyableText text={call} name="the id of the call" />
-  );
+export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) => (
+  <CopyableText text={call ?? `${file}:${line}`} name={call ? "the id of the call" : "the file and line"} />
+);
 
-export const Command = ({ detail: { command, logged } }: { detail: GroupDetail }) =>
+export const Command = ({ command, logged }: GroupDetail) =>
   command !== null && (
     <details>
       <summary>{logged === null ? "log this group" : "read the calls of this group"}</summary>

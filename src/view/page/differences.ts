@@ -1,7 +1,7 @@
 /** Finds the messages and words of a trajectory that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
-/** Maximum product of the lengths of two lists that `findShared` compares in order. */
+/** Maximum product of the lengths of two lists that are compared in order. */
 const maxComparisons = 1_000_000;
 
 /** Returns each turn's counterpart: an equal turn, or else the next turn of its role before the next equal turns. */
@@ -21,7 +21,7 @@ const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{
 
 const trim = (word: string) => word.trim();
 
-/** Splits a text into pieces. `isNew` is true for the pieces that the other text lacks. */
+/** Splits a text into pieces. `isNew` is true if the other text lacks the piece. */
 export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
   const shared = findShared(words.map(trim), splitWords(other).map(trim));

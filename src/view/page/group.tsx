@@ -1,14 +1,13 @@
-/** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
+/** A group: the common start of its trajectories, then the trajectories side by side. */
 import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
-import type { GroupDetail, TrajectorySummary } from "../answers.ts";
-import { rowsPerPage } from "../query.ts";
+import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar } from "./navigation.tsx";
+import { NavigationBar, useLink, usePage } from "./navigation.tsx";
 import {
   counted,
   formatAdvantage,
@@ -19,7 +18,6 @@ import {
   Reward,
   RewardStrip,
 } from "./numbers.tsx";
-import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -28,7 +26,7 @@ const maxInitiallyShown = 4;
 
 type RankedMember = TrajectorySummary & { at: number };
 
-/** Ranks the best trajectory first, then the worst, then the others in descending order of rewards. */
+/** Ranks the best trajectory first, then the worst, then the others by reward. */
 const rankTrajectories = (members: readonly TrajectorySummary[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
@@ -39,10 +37,8 @@ const rankTrajectories = (members: readonly TrajectorySummary[]) => {
 };
 
 export const Group = () => {
-  const { query } = usePage();
-  const { group = 1 } = query;
-  const { value, error } = useAnswer("group", query);
-  return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={group} detail={value} />;
+  const { value, error } = useAnswer("group", usePage().query);
+  return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={value.group} detail={value} />;
 };
 
 type GroupProps = { detail: GroupDetail };
@@ -85,7 +81,7 @@ const GroupView = ({ detail }: GroupProps) => {
             logged to {logged.model} as {logged.split}, {formatTime(logged.loggedAt)} UTC
           </p>
         )}
-        <Command detail={detail} />
+        <Command {...detail} />
         <MarkdownButton />
       </div>
       {match && (
@@ -107,7 +103,7 @@ const GroupView = ({ detail }: GroupProps) => {
             detail={detail}
             member={member}
             isShown={position < maxInitiallyShown || member.at === match?.trajectory}
-            // The first trajectory is compared with the second, and each other trajectory with the first.
+            // The first trajectory is compared with the second, and the others with the first.
             other={ranked[position === 0 ? 1 : 0]}
           />
         ))}

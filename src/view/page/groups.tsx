@@ -1,9 +1,20 @@
-/** The first view: the summary, the charts, the filters, and the table of groups. */
+/** The first view: summary, charts, filters, and the table of groups. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { GroupRow, GroupRows, PageState, SearchMatch, Summary } from "../answers.ts";
-import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
+import {
+  allGroups,
+  formatQuery,
+  type GroupRow,
+  type GroupRows,
+  maxSearchLength,
+  type PageState,
+  type Query,
+  rowsPerPage,
+  type SearchMatch,
+  type SortKey,
+  type Summary,
+} from "../answers.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
-import { useKeys } from "./navigation.tsx";
+import { linkTo, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import {
   counted,
   formatCount,
@@ -14,7 +25,6 @@ import {
   Reward,
   RewardStrip,
 } from "./numbers.tsx";
-import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Facts, Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -50,11 +60,11 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 
 const maxEditions = 20;
 
-/** Returns how many twentieths of the groups are measured. Each new number updates the table and the charts. */
+/** Returns the measured share of the groups. Each new number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** The rows of the last table that had rows. A table without rows has the same columns, so that nothing moves. */
+/** A table without rows has the columns of the last rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
@@ -135,9 +145,9 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
-    groups.rejected > 0 ? counted(groups.rejected, "group") : [],
-    trajectories.rejected > 0 ? counted(trajectories.rejected, "trajectory") : [],
-  ].flat();
+    groups.rejected > 0 && counted(groups.rejected, "group"),
+    trajectories.rejected > 0 && counted(trajectories.rejected, "trajectory"),
+  ].filter(Boolean);
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
@@ -166,7 +176,6 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   );
 };
 
-/** The groups that `--where` and similar options filtered out, and the part of the groups in an exported page. */
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   const { filteredOut, groups } = summary;
   const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
@@ -200,7 +209,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** A search for text starts after this pause in typing. An expression needs Enter, because its beginning is invalid. */
+/** A search for text starts after this pause. An expression needs Enter, because its beginning is invalid. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

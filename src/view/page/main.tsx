@@ -2,13 +2,11 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
-import type { PageState } from "../answers.ts";
-import { allGroups, formatQuery, parentQuery, selectView } from "../query.ts";
+import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { restorePosition, useKeys } from "./navigation.tsx";
+import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { formatPercent } from "./numbers.tsx";
-import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { Trajectory } from "./trajectory.tsx";
@@ -42,20 +40,19 @@ const App = () => {
   const goUp = () => location.assign(linkTo(parentQuery(query)));
   const main = useRef<HTMLElement>(null);
   useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
-  const { group, trajectory } = query;
   const title = {
-    groups: undefined,
+    groups: "groups",
     problems: "problems",
-    group: `group ${group}`,
-    trajectory: `trajectory ${trajectory} of group ${group}`,
+    group: `group ${query.group}`,
+    trajectory: `trajectory ${query.trajectory} of group ${query.group}`,
   }[view];
   useLayoutEffect(() => {
-    document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
+    document.title = view === "groups" ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The link of a filter disappears with the filter, and the body then has the focus.
+    // If the link of a filter disappears, the body has the focus.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -64,7 +61,7 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {fault === undefined && <ReadingProgress state={state} />}
+        {fault === undefined && state && <ReadingProgress state={state} />}
         <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
@@ -74,7 +71,7 @@ const App = () => {
           <Facts facts={keys} />
         </section>
       )}
-      <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
+      <main ref={main} tabIndex={-1} aria-label={title}>
         {fault !== undefined && (
           <p role="alert" class="trouble">
             {fault}
@@ -94,10 +91,10 @@ const App = () => {
   );
 };
 
-const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
-  const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
-  const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
-  // While numbers change, the text is not a status, because a screen reader would read out each change.
+const ReadingProgress = ({ state: { progress, written } }: { state: PageState }) => {
+  const { phase, done, of } = progress;
+  const writtenAt = written?.at.slice(0, 16).replace("T", " ");
+  // While numbers change, the text is not a status, because a screen reader would read each change.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}
@@ -109,6 +106,6 @@ const ReadingProgress = ({ state }: { state: PageState | undefined }) => {
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// A pasted URL with another token differs only in the hash, so the browser does not reload the page.
+// A URL with another token differs only in the hash, so the browser does not reload the page.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

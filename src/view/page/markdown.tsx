@@ -1,6 +1,6 @@
-/** Draws texts with the matches of a search, and Markdown: blocks, code, emphasis. Links are text. */
+/** Draws texts with matches of a search, and Markdown. Links are text. */
 import type { ComponentChildren } from "preact";
-import { usePage, useSearchedText } from "./page-context.ts";
+import { usePage, useSearchedText } from "./navigation.tsx";
 
 export const MarkdownButton = () => {
   const { isMarkdownOn, toggleMarkdown } = usePage();
@@ -57,8 +57,8 @@ const renderBlock = (block: string) => {
   );
 };
 
-/** A mark and its text. Emphasis begins and ends at the edge of a word. */
-const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.+?)\1(?:(?<=`)|(?![\w*_]))/s;
+/** A mark and its text. Emphasis begins and ends at the edge of a word. The limit keeps unclosed marks fast. */
+const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.{1,2000}?)\1(?:(?<=`)|(?![\w*_]))/s;
 
 const renderSpans = (text: string): ComponentChildren => {
   const pieces = text.split(span);

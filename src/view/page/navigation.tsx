@@ -1,8 +1,51 @@
-/** Navigation in the page: keys, bars, and the positions to which the reader returns. */
-import type { ComponentChildren, RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { formatQuery, type Query, selectView } from "../query.ts";
-import { linkTo, parseHash, replaceQuery } from "./page-context.ts";
+/** The query in the URL, the state that the parts of the page share, keys, bars, and scroll positions. */
+import { type ComponentChildren, createContext, type RefObject } from "preact";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds, selectView } from "../answers.ts";
+
+const scale: RewardBounds = [0, 1];
+
+const Context = createContext({ query: allGroups, scale, isMarkdownOn: false, toggleMarkdown: (): void => undefined });
+
+export const PageProvider = Context.Provider;
+
+export const usePage = () => useContext(Context);
+
+export const useSearchedText = () => usePage().query.text ?? "";
+
+export const useLink = () => {
+  const { query } = usePage();
+  return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
+};
+
+/** Returns the attributes of a link that adds or removes a filter. */
+export const useFilter = (filter: Partial<Query>) => {
+  const { query } = usePage();
+  const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
+  const removed = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
+  const href = linkTo({ ...query, page: 1, ...(isOn ? removed : filter) });
+  return { href, ...(isOn && { "aria-current": "true" as const }) };
+};
+
+export const linkTo = (query: Query) => {
+  const json = formatQuery(query);
+  return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
+};
+
+/** Unlike `decodeURIComponent`, URLSearchParams accept an invalid escape. */
+export const parseHash = (hash: string) =>
+  parseQuery(new URLSearchParams(hash.replace(/^#\/?/, "query=")).get("query") ?? "") ?? allGroups;
+
+export const replaceQuery = (query: Query) => {
+  history.replaceState(null, "", linkTo(query));
+  dispatchEvent(new HashChangeEvent("hashchange"));
+};
+
+export const useQuery = (): Query => {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => addEventListener("hashchange", () => setHash(location.hash)), []);
+  return parseHash(hash);
+};
 
 export const useKeys = (actions: Record<string, () => void>) => {
   const latestActions = useRef(actions);
@@ -26,7 +69,7 @@ export const useKeys = (actions: Record<string, () => void>) => {
   }, []);
 };
 
-/** True if the start of the element is visible, or below the visible part of the page. */
+/** True if the element begins in or below the visible part of the page. */
 const isInSight = (element: HTMLElement) => {
   const { left, width, top } = element.getBoundingClientRect();
   const hit = document.elementFromPoint(left + width / 2, top + 2);
@@ -36,14 +79,14 @@ const isInSight = (element: HTMLElement) => {
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1) => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  // If no element has the focus, the first element in sight is next. In a chart, ← begins with the last element.
+  // Without a focus, the first element in sight is next. In a chart, ← begins with the last element.
   const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 };
 
-/** The keys j and k move the focus to the next or previous element of a list. */
+/** The keys j and k move the focus in a list. */
 export const useListKeys = (list: RefObject<HTMLElement | null>, selector: string) =>
   useKeys({ j: () => moveFocus(list.current, selector, 1), k: () => moveFocus(list.current, selector, -1) });
 
@@ -52,7 +95,6 @@ type NavigationBarProps = { children: ComponentChildren; before: Query | undefin
 /** This button gets the focus again in the next bar. */
 let pressedButton: string | undefined;
 
-/** Stays visible when the reader scrolls. */
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressedButton = button;
@@ -62,6 +104,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   const bar = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     bar.current?.querySelector<HTMLElement>(`[name="${pressedButton}"]`)?.focus({ preventScroll: true });
+    pressedButton = undefined;
     document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight}px`);
   }, []);
   return (
@@ -79,7 +122,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** The scroll positions of the page and the table, and the focused link: the nth link to `href`. */
+/** Scroll positions of the page and the table, and the focused link, which is the nth link to `href`. */
 type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const positions = new Map<string, ViewPosition>();
@@ -88,10 +131,10 @@ let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
 
 /** All pages of a table share one position. */
-const keyOf = (query: Query): string => formatQuery({ ...query, page: 1 });
+const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener is called first, when the page still shows the view that the reader leaves.
+// This listener is called first, while the page still shows the previous view.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
@@ -100,7 +143,7 @@ addEventListener("hashchange", () => {
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
-/** If the reader comes from a group, the link to this group in the table gets the focus. */
+/** After a group, the link to this group in the table gets the focus. */
 const findPosition = (query: Query): ViewPosition | undefined => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
@@ -108,9 +151,9 @@ const findPosition = (query: Query): ViewPosition | undefined => {
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores the position of a view during drawing, until the reader moves. Returns a function that stops restoring. */
+/** Restores the position of a view until the reader moves. Returns a function that stops restoring. */
 export const restorePosition = (main: HTMLElement) => {
-  const { top, rowsTop, href, nth } = findPosition(shownQuery) ?? { top: 0, rowsTop: 0, href: "", nth: -1 };
+  const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());
   const end = () => observer.disconnect();
   const move = () => {

@@ -1,7 +1,7 @@
-/** Displays numbers. Rewards have a scale of colors and heights, from the lowest to the highest reward of the input. */
+/** Displays numbers, and rewards in a scale of colors and heights. */
 import { relativePosition } from "../answer-queries.ts";
-import type { Range } from "../query.ts";
-import { usePage } from "./page-context.ts";
+import type { Range } from "../answers.ts";
+import { usePage } from "./navigation.tsx";
 
 export const formatCount = (value: number) => value.toLocaleString("en");
 
@@ -15,7 +15,7 @@ export const formatMeasure = (value: number | boolean | null | undefined) => {
   return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
 };
 
-/** Formats a bound with more digits than a measure, because a bound separates similar values. */
+/** Has more digits than a measure, because a bound separates similar values. */
 const formatBound = (value: number) => withMinus(String(Number(value.toPrecision(6))));
 
 export const formatRange = ([from, to, below]: Range) =>
@@ -28,7 +28,7 @@ export const counted = (count: number, noun: string) =>
 
 export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
-/** Styles a reward by its position in the scale, from 0 to 1. The style sheet derives color and height from it. */
+/** Passes a reward's position in the scale, from 0 to 1, to the style sheet, which derives color and height. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });

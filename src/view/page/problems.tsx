@@ -1,7 +1,7 @@
 /** Shows problems of the input, like `rollcall check`. */
 import type { Finding } from "../answers.ts";
+import { useLink, usePage } from "./navigation.tsx";
 import { counted, formatCount } from "./numbers.tsx";
-import { useLink, usePage } from "./page-context.ts";
 import { useAnswer } from "./use-answer.ts";
 
 const formatPlace = ({ place }: Finding) =>

@@ -1,4 +1,4 @@
-/** Lists of facts, and tables whose headings can be buttons that sort the rows. */
+/** Lists of facts, and tables whose headings can sort the rows. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";
@@ -35,7 +35,6 @@ interface TableProps<Row> {
   isDescending: boolean;
 }
 
-/** The keys j and k move between the links of the rows. */
 export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null);
   useListKeys(body, "a");

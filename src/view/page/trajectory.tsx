@@ -14,9 +14,8 @@ import {
 } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, useKeys, useListKeys } from "./navigation.tsx";
+import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatMeasure, Reward } from "./numbers.tsx";
-import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -50,7 +49,6 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
-  /** The message that had the focus before the JSON was shown. */
   const focusedMessage = useRef(-1);
   const toggleRaw = () => {
     if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
@@ -64,7 +62,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     entry?.scrollIntoView();
   };
   useLayoutEffect(() => {
-    // If the message or JSON that disappeared had the focus, the body now has the focus.
+    // If the element that disappeared had the focus, the body now has the focus.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);
@@ -94,7 +92,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
         <div class="talk" ref={talk}>
           <div class="tools">
             {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
-            <Command detail={detail} />
+            <Command {...detail} />
           </div>
           {metrics.length > 0 && <Facts class="metrics" facts={Object.fromEntries(metrics)} />}
           <p class="tools">
@@ -126,9 +124,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   );
 };
 
-type OutlineProps = { turns: readonly Turn[]; show: (position: number) => void };
-
-const Outline = ({ turns, show }: OutlineProps) => (
+const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: number) => void }) => (
   <nav class="outline" aria-label="outline">
     <details open={innerWidth >= wideScreenPx}>
       <summary>outline</summary>

@@ -1,30 +1,25 @@
-/** Fetches answers from the server with the stored token, or finds answers in the data of an exported page. */
+/** Fetches answers from the server, or finds answers in the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import type { Answers, AnswerTypes, GroupData, PageData } from "../answers.ts";
-import { formatQuery, type Query } from "../query.ts";
+import { type Answers, type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
 const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
-  const search = (text: string) => {
-    const found = rows.filter(({ group }) => findMatch(readGroup(group).trajectories, text) !== null);
-    return new Set(found.map(({ group }) => group));
-  };
-  let last: { text: string; groups: ReadonlySet<number> } | undefined;
+  const findGroups = (text: string) =>
+    new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
+  let last = { text: "", found: new Set<number>() };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
     charts: () => charts,
-    async search({ text }) {
-      if (text === undefined) return { has: () => true, searched: null };
-      if (text !== last?.text) last = { text, groups: search(text) };
-      const { groups } = last;
-      return { has: (group) => groups.has(group), searched: { share: 1 } };
+    async search({ text = "" }) {
+      if (text !== last.text) last = { text, found: findGroups(text) };
+      return { found: last.found, share: 1 };
     },
     readRow: async (row) => row,
     readContent: async (group) => readGroup(group).content,
@@ -37,7 +32,7 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, so that copied URLs lack the token. True if the URL had one. */
+/** Moves a token from the URL to the local storage, so that copied URLs lack it. True if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers) return false;
@@ -54,7 +49,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
     if (value === undefined) throw new Error("this page does not contain the group");
     return value;
   }
-  const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
+  const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey)}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
     if (!signal.aborted) dispatchEvent(new Event(serverEndedEvent));
@@ -75,7 +70,7 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** The last answers. A view that is opened again shows them immediately, even if the server has ended. */
+/** A view that is opened again shows its last answer immediately, even if the server has ended. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
