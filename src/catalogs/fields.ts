@@ -76,7 +76,7 @@ const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== 
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
-  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => (price ?? undefined) !== undefined));
+  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => price !== null));
 
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
@@ -175,29 +175,26 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
 };
 
 /** Each word of a pattern is a part of the id or name, or a glob over the id. */
-export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
+export const compilePattern = (pattern = "") => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
-  const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
-  return (names) => {
-    const [id, name] = [names.id.toLowerCase(), names.name.toLowerCase()];
-    return words.every((word, at) => {
-      const glob = globs[at];
-      return glob === undefined ? id.includes(word) || name.includes(word) : matchesGlob(Array.from(id), glob);
-    });
+  return (id = "", name = "") => {
+    const names = [id.toLowerCase(), name.toLowerCase()] as const;
+    return words.every((word) =>
+      /[*?]/.test(word) ? matchesGlob(Array.from(names[0]), word) : names.some((one) => one.includes(word)),
+    );
   };
 };
 
 /** Takes at most text × glob steps, unlike a regular expression. */
-const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
-  let [at, globAt] = [0, 0];
-  let star: { readonly globAt: number; at: number } | undefined;
-  while (at < text.length) {
-    if (glob[globAt] === "*") star = { globAt: globAt++, at };
-    else if (glob[globAt] === "?" || glob[globAt] === text[at]) [at, globAt] = [at + 1, globAt + 1];
-    else if (star === undefined) return false;
-    else [at, globAt] = [++star.at, star.globAt + 1];
+const matchesGlob = (text: readonly string[], glob: string) => {
+  const all = [...text.keys(), text.length];
+  /** Positions in the text after each match of the start of the glob. */
+  let ends = [0];
+  for (const char of glob) {
+    if (char === "*") ends = all.slice(ends[0] ?? all.length);
+    else ends = ends.flatMap((at) => (char === text[at] || (char === "?" && at < text.length) ? at + 1 : []));
   }
-  return glob.slice(globAt).every((char) => char === "*");
+  return ends.at(-1) === text.length;
 };
 
 /** Compares UTF-16 units. */

@@ -24,18 +24,16 @@ interface SelectedCalls {
 /** Prints the selected calls. Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
-const toNames = (id = "") => ({ id, name: id });
-
 /** Returns undefined if no filter is set. */
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const matchesOp = compilePattern(op ?? "");
-  const matchesModel = compilePattern(model ?? "");
+  const matchesOp = compilePattern(op);
+  const matchesModel = compilePattern(model);
   return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
-    matchesOp(toNames(traced.findOperation(call))) &&
-    (model === undefined || traced.findModels(call, prefix).map(toNames).some(matchesModel));
+    matchesOp(traced.findOperation(call)) &&
+    (model === undefined || traced.findModels(call, prefix).some((name) => matchesModel(name)));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {

@@ -23,7 +23,7 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   const { names, listed } = await source.readCatalogs(context, typed);
   catalogs.checkFilterWords(typed, listed);
   const now = host.now();
-  const matches = catalogs.createMatcher(typed, now);
+  const { matches } = catalogs.compileFilter(typed, now);
   const needsUnitPrices = typed.images !== undefined || typed.requests !== undefined;
   const modelNames = typed.model.map((text) => ({ text }));
   const { selected, missing } = source.selectNamed(listed, modelNames);

@@ -30,7 +30,7 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   ]);
   catalogs.checkFilterWords(typed, listed);
   const allRows: readonly Row[] = models === undefined ? listed : catalogs.joinById(models, listed);
-  const matches = catalogs.createMatcher(typed, host.now());
+  const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
   // A model without an entry states only its id.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
@@ -38,7 +38,7 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
-  const ranked = rankColumns(columns, order, catalogs.filteredColumns(typed));
+  const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
 };
 

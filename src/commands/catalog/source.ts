@@ -90,7 +90,7 @@ export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: rea
   const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     const matchesGlob = isGlob ? catalogs.compilePattern(text) : undefined;
-    const isNamed = (id: string) => id === text || matchesGlob?.({ id, name: "" }) === true;
+    const isNamed = (id: string) => id === text || matchesGlob?.(id) === true;
     return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
   const selected = new Set(names.length === 0 ? listed : entriesByName.flat());
