@@ -32,8 +32,7 @@ const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
   (ignoreErrors(() => readdirSync(folder)) ?? []).sort().flatMap((name) => {
-    const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
-    const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
+    const fetchedAt = Date.parse(namePattern.exec(name)?.slice(1).join(":") ?? "");
     return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
   });
 
@@ -65,15 +64,11 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
   for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
     const bytes = readReply(file.path);
-    if (bytes !== undefined)
-      return { bytes, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
+    const reply = bytes && readListReply(bytes);
+    if (reply && "value" in reply)
+      return { models: reply.value, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
   }
   return undefined;
-};
-
-export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
-  const reply = readListReply(bytes);
-  return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
 /** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
@@ -84,7 +79,7 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
   const document = readListReply(content);
-  const reply = document !== undefined && "value" in document ? document : (readEntryLines(content) ?? document);
+  const reply = document && "value" in document ? document : (readEntryLines(content) ?? document);
   if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;

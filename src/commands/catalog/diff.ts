@@ -53,12 +53,11 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const { screen, host } = context;
   const { file: files, catalog, since, until } = typed;
   const [older, newer] = files;
-  if (older !== undefined && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
+  if (older !== undefined && since) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
   const now = host.now();
-  if (since !== undefined && until !== undefined && until(now) < since(now))
-    throw contradiction("--since", "--until", "--until is before --since");
+  if (since && until && until(now) < since(now)) throw contradiction("--since", "--until", "--until is before --since");
   const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
     noteSkippedNulls(screen, models, file);
@@ -78,9 +77,8 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
-    const models = saved && catalogs.parseCatalog(saved.bytes);
-    if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
-    const { fetchedAt: asOf } = saved;
+    if (saved === undefined) throw catalogHistoryMissing(id);
+    const { models, fetchedAt: asOf } = saved;
     if (asOf > time)
       screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
     return { ...id, file: null, asOf, models };
@@ -88,7 +86,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
     const from = readPast(name, "--since", since(now));
-    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(now))]);
+    pairs.push([from, until ? readPast(name, "--until", until(now)) : await readCurrent(name)]);
   }
   return pairs;
 };
@@ -105,11 +103,8 @@ type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.Ca
 /** @param names the names of the two sides; undefined for several pairs */
 const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
   const [older, newer] = names ?? [];
-  const sides = new Map([
-    ["gone", older],
-    ["added", newer],
-  ]);
-  const formatChange = ({ change }: ChangeRow) => (sides.get(change) ? `only in ${sides.get(change)}` : change);
+  const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };
+  const formatChange = ({ change }: ChangeRow) => (sides[change] ? `only in ${sides[change]}` : change);
   const factColumn = (side: "from" | "to", name = "") => {
     const text = (row: ChangeRow) => formatFact(row.field, row[side]);
     return { rank: 0, heading: name === "" ? side : `${side}\n${name}`, text };
