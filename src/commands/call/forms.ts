@@ -28,8 +28,7 @@ type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) 
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const matchesOp = compilePattern(op);
-  const matchesModel = compilePattern(model);
+  const [matchesOp, matchesModel] = [compilePattern(op), compilePattern(model)];
   return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
     matchesOp(traced.findOperation(call)) &&
@@ -56,11 +55,9 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
-  const hint = list
-    ? "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception"
-    : undefined;
+  const listHint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
   if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
-  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, hint);
+  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
 const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
@@ -150,6 +147,6 @@ const lineForm =
       if ("why" in converted) obstacles.push({ id, ...converted });
       else await screen.print([converted.line, "\n"], { kind: "json", isPaged: false });
     }
-    const { requested } = totals();
-    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
+    if (obstacles.length > 0) return callsUnconvertible({ calls: obstacles, requested: totals().requested, into });
+    return undefined;
   };
