@@ -1,7 +1,7 @@
 /** The fields of models: columns, prices, kinds of change. Also matches and compares the ids of models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
+import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
@@ -23,12 +23,16 @@ export type FieldColumn = ReturnType<typeof field>;
 
 /** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { read = ({ entry }) => entry?.[name], heading = name, text, ...display } = options;
+  const {
+    read = ({ entry }) => entry?.[name],
+    heading = name,
+    text = (found, spelled) => textOf(found) ?? spelled(),
+    ...display
+  } = options;
   const value = (row: FieldRow): unknown => read(row) ?? undefined;
-  const format = text ?? ((found: unknown, spelled: () => string) => textOf(found) ?? spelled());
   const cell = (row: FieldRow, spelled: () => string) => {
     const found = value(row);
-    return found === undefined ? "" : format(found, spelled);
+    return found === undefined ? "" : text(found, spelled);
   };
   return { name, heading, ...display, cell, value };
 };
@@ -103,12 +107,11 @@ export const formatPrice = (name: string, value: unknown) => {
  * @param roundUp so that a rise above a limit is not formatted as the limit
  */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
-  const places = Math.max(from.places, to.places);
-  const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
+  const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
   const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);
-  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
+  return `${is < was ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
 export const priceField = (name: string, rank: number, title = name) =>

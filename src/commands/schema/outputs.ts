@@ -330,13 +330,8 @@ export const checkFields = (command: string, fields: readonly string[]) => {
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
   const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
-  if (unknown === undefined) return;
-  throw wrongValue(
-    "--fields",
-    unknown,
-    `names of keys: ${known.slice(0, 5).join(", ")}, …`,
-    findNearest(unknown, known),
-  );
+  const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
+  if (unknown !== undefined) throw wrongValue("--fields", unknown, wanted, findNearest(unknown, known));
 };
 
 export const documentSchema = ({ name, about: description, schema }: Output) =>
