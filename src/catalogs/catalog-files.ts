@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
+import { readListReply, textOf } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
@@ -72,7 +72,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
 };
 
 /** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
-export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
+export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );

@@ -6,9 +6,9 @@ import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
-/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent value is null. */
+/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent name or value is null. */
 export type Change = Readonly<
-  Record<"id" | "change", string> & { name: string | undefined; field: string | null; from: unknown; to: unknown }
+  Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
 
 /** Returns changes in the order of ids. If models share an id, compares the n-th model of each catalog. */
@@ -26,7 +26,7 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
 };
 
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
-  const name = textOf(newer?.name) ?? textOf(older?.name);
+  const name = textOf(newer?.name) ?? textOf(older?.name) ?? null;
   if (older === undefined || newer === undefined)
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);

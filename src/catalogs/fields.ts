@@ -79,14 +79,14 @@ const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== 
 /** Converts a price per token to a price per million tokens. Other prices stay as they are. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
-export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
+export const statedPrices = (pricing: unknown) =>
   new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => price !== null));
 
-export const parseAmount = (value: unknown): Decimal | undefined =>
+export const parseAmount = (value: unknown) =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
 /** A JSON number of 2^53 or more is invalid, because the number may have lost digits. */
-export const parsePrice = (value: unknown): Decimal | undefined => {
+export const parsePrice = (value: unknown) => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
@@ -170,7 +170,7 @@ export const toStatedFact = (fact: unknown): unknown => {
 };
 
 /** Null without a date, undefined for an unreadable date. Assumed: a date starts with `YYYY-MM-DD`. */
-export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
+export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
   const ms = Date.parse(`${day}T00:00:00Z`);

@@ -132,7 +132,7 @@ export const compileFilter = (filter: Filter, now: number) => {
   return { matches, columns: criteria.flatMap(({ columns }) => columns) };
 };
 
-export const usualWords = (option: string): Strings =>
+export const usualWords = (option: string) =>
   [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
 /** False for codes that are not assigned, such as `XX`, and for other codes of a country, such as `UK` for `GB`. */

@@ -96,7 +96,7 @@ const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[]
 
 type Regression = ReturnType<typeof toRegression>;
 
-const findRegressions = (was: LockedModel, is: LockedModel, policy: LockPolicy): readonly Regression[] => [
+const findRegressions = (was: LockedModel, is: LockedModel, policy: LockPolicy) => [
   ...compareQuantizations(was.quantization, is.quantization),
   ...compareLimits(was, is),
   ...comparePrices(was, is, policy),

@@ -33,7 +33,7 @@ export const diff = async (context: Context, typed: TypedDiff) => {
     ...catalogs.diffCatalogs(listModels(from), listModels(to)),
   }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
-    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
+    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
   );
   if (changes.length === 0) screen.notice("no differences");
   const [first, ...others] = pairs;
@@ -98,7 +98,7 @@ const nameSides = (sides: Pair) => {
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
-type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
+type ChangeRow = catalogs.Change & Pick<Side, "catalog">;
 
 /** @param names the names of the two sides; undefined for several pairs */
 const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {

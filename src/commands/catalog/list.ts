@@ -14,7 +14,6 @@ import { type ListOf, rowColumns } from "./columns.ts";
 import type { TypedShow } from "./command.ts";
 import * as source from "./source.ts";
 
-type Row = catalogs.CatalogRow;
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
 /** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
@@ -23,13 +22,13 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   const columns = rowColumns(of, host.now());
   const order = parseOrder(typed.sort, columns);
   const settings = await effectiveSettings(context);
-  const selected = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
+  const selected = of === "priced" ? undefined : catalogs.catalogNames.filter((name) => of === "all" || of === name);
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
   catalogs.checkFilterWords(typed, listed);
-  const allRows: readonly Row[] = models === undefined ? listed : catalogs.joinById(models, listed);
+  const allRows: readonly catalogs.CatalogRow[] = models === undefined ? listed : catalogs.joinById(models, listed);
   const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
   // A model without an entry states only its id.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));

@@ -29,7 +29,7 @@ export const readCatalogs = async (
 };
 
 /** @throws Failure `setting-missing` if no catalog has a provider */
-export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
+export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName) => {
   if (named !== undefined) return [named];
   const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
   if (set.length === 0) settings.require("router_provider");
@@ -37,7 +37,7 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
 };
 
 /** @throws Failure `setting-missing` */
-export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
+export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
