@@ -24,7 +24,6 @@ interface SelectedCalls {
 /** Prints the selected calls. Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
-/** Returns undefined if no filter is set. */
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
@@ -60,7 +59,7 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
-const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
+const selectReward = (reward: string | undefined, path = "attributes.reward") => {
   if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));

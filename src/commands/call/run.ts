@@ -17,7 +17,7 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Requests in flight: enough to hide latency, but few enough for any service. */
+/** Requests in flight hide latency, but too many overload a service. */
 const defaultConcurrency = 8;
 
 /** With `--wait`, the first pause before rollcall reads a running call again. */

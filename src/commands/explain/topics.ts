@@ -116,4 +116,4 @@ const otherTopics = [
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && check.redactMessage(await example())) ?? "";
 
-export const topics: readonly Topic[] = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];
+export const topics = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];

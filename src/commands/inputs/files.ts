@@ -74,7 +74,7 @@ const unconvertedData = {
   carried: [],
 };
 
-function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
+function* listUnconvertedRecords(dataset: Dataset) {
   for (let group = 0; group < dataset.groups.count; group++) {
     for (const [at, { source, part }] of listParts(dataset, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;
@@ -83,7 +83,7 @@ function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
   }
 }
 
-function* composeReceipt(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string) {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield `${document.slice(0, -"\n}".length)},\n  "records": [`;

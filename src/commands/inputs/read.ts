@@ -90,7 +90,7 @@ export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
 
 const chatFormat = "openai-chat";
 
-const parsePath = (path: string | undefined): (string | number)[] | undefined =>
+const parsePath = (path: string | undefined) =>
   path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
 const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {

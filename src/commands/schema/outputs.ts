@@ -258,7 +258,7 @@ const error = object({
   next: optional(text),
 });
 
-const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
+const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"];
 const event = s.union([
   object({
     event: oneOf("fetching", "checking", "sending", "following"),
