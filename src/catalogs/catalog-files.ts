@@ -55,10 +55,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/**
- * Returns the last reply up to a time, or else the first later reply. `checkedAt` is the last time that the service
- * sent the same bytes.
- */
+/** Returns the last reply up to a time, or else the first later reply. The service last sent it at `checkedAt`. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);

@@ -102,10 +102,7 @@ export const formatPrice = (name: string, value: unknown) => {
     : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
 };
 
-/**
- * Formats a change in percent, such as `-33.3`.
- * @param roundUp so that a rise above a limit is not formatted as the limit
- */
+/** Returns percent such as `-33.3`. @param roundUp so that a rise above a limit is not formatted as the limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";

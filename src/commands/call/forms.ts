@@ -16,8 +16,7 @@ export type ReadCall = CallReply & { readonly id: string };
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
   /** Facts about the calls so far. */
-  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> &
-    Readonly<Record<"requested" | "missing" | "filteredOut", number>>;
+  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
 
@@ -85,7 +84,6 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
 
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = traced.findDurationMicros(call);
-  const exception = (textAt(call, "exception") ?? "").trimEnd();
   return {
     id,
     status: traced.findState(call, prefix),
@@ -94,7 +92,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     // A traceback's last line is its message.
-    exception: exception.slice(exception.lastIndexOf("\n") + 1).trim(),
+    exception: textAt(call, "exception")?.trimEnd().split("\n").at(-1)?.trim() ?? "",
   };
 };
 type ListedCall = ReturnType<typeof toListedCall>;

@@ -80,7 +80,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const { requested, filteredOut, failed } = tally;
     const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
     const hasSeveral = requested > 1 || isSelected !== undefined;
-    return { requested, missing, filteredOut, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
+    return { requested, missing, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;

@@ -57,7 +57,6 @@ const verifyOptions = {
   ...lists.sourceOptions,
 };
 
-export type TypedShow = lists.TypedSource & { readonly id: string };
 export type TypedDiff = cli.Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
 export type TypedLock = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };

@@ -11,7 +11,6 @@ import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 import { readModels } from "../models/run.ts";
 import { type ListOf, rowColumns } from "./columns.ts";
-import type { TypedShow } from "./command.ts";
 import * as source from "./source.ts";
 
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
@@ -42,12 +41,12 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
 };
 
 /** @throws Failure `model-not-listed` */
-export const showModel = async (context: Context, typed: TypedShow) => {
+export const showModel = async (context: Context, typed: TypedSource & { readonly id: string }) => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
-    const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
+    const ids = listed.flatMap(({ entry }) => textOf(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
     throw modelNotListed(typed.id, names, near);
@@ -85,9 +84,6 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));
-  if (others.length === 0) return [{ title, lines }];
-  return [
-    { title, lines },
-    { title: "other", level: 2, lines: others },
-  ];
+  const other: Section = { title: "other", level: 2, lines: others };
+  return [{ title, lines }, ...(others.length === 0 ? [] : [other])];
 };

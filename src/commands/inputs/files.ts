@@ -31,10 +31,7 @@ type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
     onRefused?: "stop" | "skip" | undefined;
   }>;
 
-/**
- * Refuses an output file that is also an input or another output. Refuses a receipt file that already exists.
- * @throws Failure
- */
+/** Refuses an output that is also an input or another output, and a receipt that already exists. @throws Failure */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;

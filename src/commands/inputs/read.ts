@@ -22,7 +22,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-/** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
+/** Shows progress if a label is given. @throws Failure of the options, and of reading */
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {

@@ -21,13 +21,12 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** Parses an ISO 8601 date or time. A time without an offset is UTC, on every machine. */
+/** A time without an offset is UTC, on every machine. */
 const parseIsoTime = (word: string) => {
   const [, time = "", offset = "Z"] = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)?$/.exec(word) ?? [];
   return Date.parse(/^\d{4}-\d\d-\d\d$/.test(word) ? word : time + offset);
 };
 
-/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. */
 const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;

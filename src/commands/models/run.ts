@@ -9,9 +9,10 @@ import type { Settings } from "../../settings/index.ts";
 import type { TypedOrder } from "../lists/options.ts";
 import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 
-type TypedModels = TypedOrder & { readonly pattern: string | undefined };
-
-export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels) => {
+export const listModels = async (
+  context: Context,
+  { pattern, limit, sort }: TypedOrder & { readonly pattern: string | undefined },
+) => {
   const { screen } = context;
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
