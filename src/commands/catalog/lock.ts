@@ -85,7 +85,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
 const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
-  field: { heading: "field", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
+  field: { rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
   locked: { rank: 0, text: ({ regression }) => regression.locked },
   now: { rank: 0, text: ({ regression }) => regression.current },
   severity: { rank: 3, text: ({ problem }) => problem.severity },
@@ -93,8 +93,8 @@ const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   replacement_price: {
     heading: "its prices\n$/M",
     rank: 4,
-    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+    text: ({ replacement }) => replacement && `${replacement.prompt} / ${replacement.completion}`,
   },
-  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line ?? "") },
+  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line) },
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };

@@ -25,11 +25,7 @@ export const checkReportFiles = (
 type FileUse = readonly [text: string, file: string | undefined];
 
 type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
-  Readonly<{
-    receipt: string | undefined;
-    rejects: string | undefined;
-    onRefused?: "stop" | "skip" | undefined;
-  }>;
+  Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
 /** Refuses an output that is also an input or another output, and a receipt that already exists. @throws Failure */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
@@ -44,15 +40,13 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
-  const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
-  if (written.length === 0) return;
   const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
-  for (const { text, file } of written) {
-    const identity = identifyFile(file);
+  for (const [text, file = "-"] of outputs) {
+    const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;
     const earlierUse = uses.get(identity);
-    if (earlierUse !== undefined) throw contradiction(earlierUse, `${text}${file}`, "both are the same file");
-    uses.set(identity, `${text}${file}`);
+    if (earlierUse !== undefined) throw contradiction(earlierUse, text + file, "both are the same file");
+    uses.set(identity, text + file);
   }
 };
 

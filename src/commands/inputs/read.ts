@@ -56,9 +56,9 @@ const readSelected = async (
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   const dataset = await readDataset(options);
-  const { repeatedFiles = [] } = dataset;
-  const files = pluralize(repeatedFiles.length, "repeated file");
-  if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
+  const { repeatedFiles: repeated = [] } = dataset;
+  const files = pluralize(repeated.length, "repeated file");
+  if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
   if (!isFiltered) return dataset;
   try {
     const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });

@@ -25,13 +25,11 @@ export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
   filtered: readonly string[] = [],
-) => {
-  const sorted = order.map(({ column }) => column.name);
-  return columns.map((column) => {
-    const max = filtered.includes(column.name) ? 0 : sorted.includes(column.name) ? 1 : column.rank;
-    return { ...column, rank: Math.min(column.rank, max) };
+) =>
+  columns.map((column) => {
+    const max = order.some((one) => one.column === column) ? 1 : column.rank;
+    return { ...column, rank: filtered.includes(column.name) ? 0 : Math.min(column.rank, max) };
   });
-};
 
 export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
   order.reduceRight((sorted, { column, descending }) => {
