@@ -139,8 +139,7 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
     if (before === undefined || after === undefined || before.digits <= 0n || after.digits < 0n) return "";
     return `${catalogs.formatPercentChange(before, after)}%`;
   }
-  if (!isInteger(from) || !isInteger(to)) return "";
-  return to < from ? String(to - from) : `+${to - from}`;
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
+  const difference = Number(to) - Number(from);
+  return difference < 0 ? String(difference) : `+${difference}`;
 };
-
-const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
