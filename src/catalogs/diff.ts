@@ -6,7 +6,7 @@ import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
-/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent name or value is null. */
+/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent value is null. */
 export type Change = Readonly<
   Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
