@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
+import { readListReply, textOf } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
@@ -32,8 +32,7 @@ const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
   (ignoreErrors(() => readdirSync(folder)) ?? []).sort().flatMap((name) => {
-    const [, hour = "", minute = "", second = ""] = namePattern.exec(name) ?? [];
-    const fetchedAt = Date.parse(`${hour}:${minute}:${second}`);
+    const fetchedAt = Date.parse(namePattern.exec(name)?.slice(1).join(":") ?? "");
     return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), fetchedAt }];
   });
 
@@ -56,35 +55,28 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/**
- * Returns the last reply up to a time, or else the first later reply. `checkedAt` is the last time that the service
- * sent the same bytes.
- */
+/** Returns the last reply up to a time, or else the first later reply. The service last sent it at `checkedAt`. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
   for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
     const bytes = readReply(file.path);
-    if (bytes !== undefined)
-      return { bytes, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
+    const reply = bytes && readListReply(bytes);
+    if (reply && "value" in reply)
+      return { models: reply.value, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
   }
   return undefined;
 };
 
-export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
-  const reply = readListReply(bytes);
-  return reply !== undefined && "value" in reply ? reply.value : undefined;
-};
-
 /** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
-export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
+export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
   const document = readListReply(content);
-  const reply = document !== undefined && "value" in document ? document : (readEntryLines(content) ?? document);
+  const reply = document && "value" in document ? document : (readEntryLines(content) ?? document);
   if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;

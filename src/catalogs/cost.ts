@@ -14,12 +14,17 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   const byModel = getValue(call, ["summary", "usage"]);
   const usages = isObject(byModel) ? Object.values(byModel).flatMap((value) => parseUsage(value) ?? []) : [];
   if (usages.length === 0) return inOutput;
-  const total = (unit: keyof Usage) => usages.reduce((sum, usage) => sum + usage[unit], 0);
-  const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
+  const sum = (unit: keyof Usage) => usages.reduce((all, usage) => all + usage[unit], 0);
+  const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];
   // A summary usually lacks cached tokens, so the output is preferred if its other counts are the same.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
-  const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
-  return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
+  return {
+    ...noUsage,
+    prompt_tokens,
+    cached_tokens: sum("cached_tokens"),
+    completion_tokens,
+    requests: sum("requests"),
+  };
 };
 
 /** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
@@ -37,13 +42,9 @@ const parseUsage = (value: unknown): Usage | undefined => {
   const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
   const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;
-  return {
-    prompt_tokens: prompt,
-    cached_tokens: Math.min(count("cached_tokens", details) ?? count("cached_tokens") ?? read ?? 0, prompt),
-    completion_tokens: completion,
-    images: 0,
-    requests: count("requests") ?? 1,
-  };
+  const cached_tokens = Math.min(count("cached_tokens", details) ?? count("cached_tokens") ?? read ?? 0, prompt);
+  const requests = count("requests") ?? 1;
+  return { ...noUsage, prompt_tokens: prompt, cached_tokens, completion_tokens: completion, requests };
 };
 
 /** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price can be above zero. */
@@ -80,7 +81,6 @@ export const computeCost = (
 
 /** A cost with an unknown total comes last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {
-  if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
-  return decimals.compareDecimals(left, right);
+  return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);
 };

@@ -6,40 +6,29 @@ import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
-export interface Change {
-  readonly id: string;
-  readonly name: string | undefined;
-  /** `added` or `gone` for a model in only one catalog, else the kind of the changed fact. */
-  readonly change: string;
-  /** The name of the fact on the wire; null for a whole model. */
-  readonly field: string | null;
-  /** The old value on the wire; null if absent. */
-  readonly from: unknown;
-  readonly to: unknown;
-}
+/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent value is null. */
+export type Change = Readonly<
+  Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
+>;
 
 /** Returns changes in the order of ids. If models share an id, compares the n-th model of each catalog. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
-  const changes: Change[] = [];
-  let same = 0;
-  for (const id of [...new Set([...before.keys(), ...after.keys()])].sort()) {
-    const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
-    for (let at = 0; at < Math.max(older.length, newer.length); at++) {
-      const modelChanges = compareModels(id, older[at], newer[at]);
-      if (modelChanges.length === 0) same++;
-      changes.push(...modelChanges);
-    }
-  }
+  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const compared = ids.flatMap((id) => {
+    const [older = [], newer = []] = [before.get(id), after.get(id)];
+    const longer = older.length > newer.length ? older : newer;
+    return longer.map((_, at) => compareModels(id, older[at], newer[at]));
+  });
+  const same = compared.filter((changes) => changes.length === 0).length;
   const without_id = [...from, ...to].filter(({ id }) => textOf(id) === undefined).length;
-  return { changes, models: { from: from.length, to: to.length, same, without_id } };
+  return { changes: compared.flat(), models: { from: from.length, to: to.length, same, without_id } };
 };
 
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
-  const name = textOf(newer?.name) ?? textOf(older?.name);
-  if (older === undefined || newer === undefined) {
+  const name = textOf(newer?.name) ?? textOf(older?.name) ?? null;
+  if (older === undefined || newer === undefined)
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
-  }
   const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
   const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
   return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {

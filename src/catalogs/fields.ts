@@ -1,7 +1,7 @@
 /** The fields of models: columns, prices, kinds of change. Also matches and compares the ids of models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
+import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
@@ -23,12 +23,16 @@ export type FieldColumn = ReturnType<typeof field>;
 
 /** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
-  const { read = ({ entry }) => entry?.[name], heading = name, text, ...display } = options;
+  const {
+    read = ({ entry }) => entry?.[name],
+    heading = name,
+    text = (found, spelled) => textOf(found) ?? spelled(),
+    ...display
+  } = options;
   const value = (row: FieldRow): unknown => read(row) ?? undefined;
-  const format = text ?? ((found: unknown, spelled: () => string) => textOf(found) ?? spelled());
   const cell = (row: FieldRow, spelled: () => string) => {
     const found = value(row);
-    return found === undefined ? "" : format(found, spelled);
+    return found === undefined ? "" : text(found, spelled);
   };
   return { name, heading, ...display, cell, value };
 };
@@ -75,14 +79,14 @@ const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== 
 /** Converts a price per token to a price per million tokens. Other prices stay as they are. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
-export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
-  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => (price ?? undefined) !== undefined));
+export const statedPrices = (pricing: unknown) =>
+  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => price !== null));
 
-export const parseAmount = (value: unknown): Decimal | undefined =>
+export const parseAmount = (value: unknown) =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
 /** A JSON number of 2^53 or more is invalid, because the number may have lost digits. */
-export const parsePrice = (value: unknown): Decimal | undefined => {
+export const parsePrice = (value: unknown) => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
@@ -98,17 +102,13 @@ export const formatPrice = (name: string, value: unknown) => {
     : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
 };
 
-/**
- * Formats a change in percent, such as `-33.3`.
- * @param roundUp so that a rise above a limit is not formatted as the limit
- */
+/** Returns percent such as `-33.3`. @param roundUp so that a rise above a limit is not formatted as the limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
-  const places = Math.max(from.places, to.places);
-  const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
+  const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
   const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);
-  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
+  return `${is < was ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
 export const priceField = (name: string, rank: number, title = name) =>
@@ -167,7 +167,7 @@ export const toStatedFact = (fact: unknown): unknown => {
 };
 
 /** Null without a date, undefined for an unreadable date. Assumed: a date starts with `YYYY-MM-DD`. */
-export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
+export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
   const ms = Date.parse(`${day}T00:00:00Z`);
@@ -175,29 +175,26 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
 };
 
 /** Each word of a pattern is a part of the id or name, or a glob over the id. */
-export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
+export const compilePattern = (pattern = "") => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
-  const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
-  return (names) => {
-    const [id, name] = [names.id.toLowerCase(), names.name.toLowerCase()];
-    return words.every((word, at) => {
-      const glob = globs[at];
-      return glob === undefined ? id.includes(word) || name.includes(word) : matchesGlob(Array.from(id), glob);
-    });
+  return (id = "", name = "") => {
+    const names = [id.toLowerCase(), name.toLowerCase()] as const;
+    return words.every((word) =>
+      /[*?]/.test(word) ? matchesGlob(Array.from(names[0]), word) : names.some((one) => one.includes(word)),
+    );
   };
 };
 
 /** Takes at most text × glob steps, unlike a regular expression. */
-const matchesGlob = (text: readonly string[], glob: readonly string[]) => {
-  let [at, globAt] = [0, 0];
-  let star: { readonly globAt: number; at: number } | undefined;
-  while (at < text.length) {
-    if (glob[globAt] === "*") star = { globAt: globAt++, at };
-    else if (glob[globAt] === "?" || glob[globAt] === text[at]) [at, globAt] = [at + 1, globAt + 1];
-    else if (star === undefined) return false;
-    else [at, globAt] = [++star.at, star.globAt + 1];
+const matchesGlob = (text: readonly string[], glob: string) => {
+  const all = [...text.keys(), text.length];
+  /** Positions in the text after each match of the start of the glob. */
+  let ends = [0];
+  for (const char of glob) {
+    if (char === "*") ends = all.slice(ends[0] ?? all.length);
+    else ends = ends.flatMap((at) => (char === text[at] || (char === "?" && at < text.length) ? at + 1 : []));
   }
-  return glob.slice(globAt).every((char) => char === "*");
+  return ends.at(-1) === text.length;
 };
 
 /** Compares UTF-16 units. */

@@ -15,7 +15,7 @@ export type RelativeTime = (now: number) => number;
 /** Options by name, such as `inputModality` for `--input-modality`. A model must match all options. */
 export type Filter = Readonly<
   Partial<
-    Record<Exclude<WordsName, "maxPrice">, Strings | undefined> &
+    Record<WordsName, Strings | undefined> &
       Record<"minContext" | "minOutput", number | undefined> &
       Record<"free" | "deprecated" | "notDeprecated", boolean> &
       Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
@@ -63,31 +63,27 @@ const wordsOptions = [
   ]),
   wordsOption("country", countries, `EU ${europeanUnion}`, hasSome, readCountries),
   wordsOption("onlyCountry", countries, `EU ${europeanUnion}`, hasOnly, readCountries),
-  // `listCriteria` compares prices as numbers.
-  wordsOption("maxPrice", "pricing", fields.knownPriceNames.join(" "), undefined, ({ pricing }) => [
-    ...fields.statedPrices(pricing).keys(),
-  ]),
 ];
+
+const priceOption = wordsOption("maxPrice", "pricing", fields.knownPriceNames.join(" "), undefined, ({ pricing }) => [
+  ...fields.statedPrices(pricing).keys(),
+]);
 
 type WordsName = (typeof wordsOptions)[number]["name"];
 
 const normalizeWord = (word: string) => word.trim().toLowerCase();
 
+/** Assumed: 0 means "not stated". */
 const isAtLeast = (value: unknown, minimum: number) =>
-  // Assumed: 0 means "not stated".
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
-/** @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
-  const { pattern, maxPrice } = filter;
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
   const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
-  if (pattern !== undefined) {
-    const matches = fields.compilePattern(pattern);
-    add([], ({ id, name }) => matches({ id: textOf(id) ?? "", name: textOf(name) ?? "" }));
-  }
+  const matchesPattern = fields.compilePattern(filter.pattern);
+  add([], ({ id, name }) => matchesPattern(textOf(id), textOf(name)));
   for (const { name, column, read, matches } of wordsOptions) {
-    const words = name === "maxPrice" ? undefined : filter[name]?.map(normalizeWord);
+    const words = filter[name]?.map(normalizeWord);
     if (words === undefined) continue;
     const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
     const wanted = new Set([...words, ...members]);
@@ -100,7 +96,7 @@ const listCriteria = (filter: Filter, now: number) => {
   ] as const) {
     if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
   }
-  for (const [name, text] of maxPrice ?? []) {
+  for (const [name, text] of filter.maxPrice ?? []) {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], ({ pricing }) => {
       const price = fields.readPrice(pricing, name);
@@ -129,16 +125,15 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
-
-/** @param now milliseconds since 1970 */
-export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
+/** Returns a test for models, and the columns that the test reads. @param now milliseconds since 1970 */
+export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
-  return (model) => criteria.every(({ test }) => test(model));
+  const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
+  return { matches, columns: criteria.flatMap(({ columns }) => columns) };
 };
 
-export const usualWords = (option: string): Strings =>
-  wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
+export const usualWords = (option: string) =>
+  [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
 /** False for codes that are not assigned, such as `XX`, and for other codes of a country, such as `UK` for `GB`. */
 const isCountry = (code: string) => {
@@ -149,19 +144,18 @@ const isCountry = (code: string) => {
 /** Refuses a word that is neither usual nor in a model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
-  for (const { name, column, usual, read } of wordsOptions) {
-    const prices = new Map(filter.maxPrice);
-    const words = name === "maxPrice" ? [...prices.keys()] : (filter[name] ?? []);
-    if (words.length === 0) continue;
+  for (const { name, column, usual, read } of [...wordsOptions, priceOption]) {
+    const typed = filter[name] ?? [];
+    if (typed.length === 0) continue;
     const found = listed.flatMap(({ entry }) => read(entry)).filter((one) => one.trim() !== "");
     const occurring = [...new Set(found)].sort();
     const known = new Set([...usual, ...occurring].map(normalizeWord));
     const isKnown = (one: string) => known.has(one) || (column === countries && isCountry(one.toUpperCase()));
-    const word = words.find((one) => !isKnown(normalizeWord(one)));
-    if (word === undefined) continue;
-    const near = findNearest(word, occurring);
-    const limit = name === "maxPrice" ? `=${prices.get(word)}` : "";
     const wanted = `one of ${formatList(occurring.length === 0 ? usual : occurring)}`;
-    throw wrongValue(toOptionName(name), word + limit, wanted, near && near + limit);
+    for (const [word, ...limit] of typed.map((one) => (typeof one === "string" ? [one] : one))) {
+      if (word === undefined || isKnown(normalizeWord(word))) continue;
+      const near = findNearest(word, occurring);
+      throw wrongValue(toOptionName(name), [word, ...limit].join("="), wanted, near && [near, ...limit].join("="));
+    }
   }
 };

@@ -30,7 +30,7 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
-export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
+export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
   const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
   const data = rows.map(({ model, catalog = null, raw }) =>
     composeObject({ model: toText(model?.raw), catalog: JSON.stringify(catalog), entry: toText(raw) ?? "null" }),

@@ -78,7 +78,7 @@ const permanentRules: readonly RuleName[] = ["model-removed", "model-deprecated"
 export const isAcceptable = (rule: RuleName) => !permanentRules.includes(rule);
 
 /** A replacement may break these rules. */
-const toleratedRules: readonly RuleName[] = [
+const tolerated: readonly RuleName[] = [
   "price-increased",
   "price-unknown",
   "quantization-changed",
@@ -89,17 +89,18 @@ const toleratedRules: readonly RuleName[] = [
 const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
   const rest = words.values();
-  const message = lockRules[rule].message.replaceAll(/\{.*?\}/g, () => String(rest.next().value));
-  return { rule, path, locked, current, message };
+  const { severity, message: template } = lockRules[rule];
+  const message = template.replaceAll(/\{.*?\}/g, () => String(rest.next().value));
+  return { rule, severity, path, locked, current, message };
 };
 
 type Regression = ReturnType<typeof toRegression>;
 
-const findRegressions = (was: LockedModel, is: LockedModel, policy: LockPolicy): readonly Regression[] => [
+const findRegressions = (was: LockedModel, is: LockedModel, policy: LockPolicy) => [
   ...compareQuantizations(was.quantization, is.quantization),
-  ...limits.flatMap((limit) => compareLimits(was, is, limit)),
+  ...compareLimits(was, is),
   ...comparePrices(was, is, policy),
-  ...listRules.flatMap((list) => compareLists(was, is, list)),
+  ...compareLists(was, is),
   ...checkDeprecation(was, is, policy),
 ];
 
@@ -114,16 +115,17 @@ const compareQuantizations = (was?: string, is?: string) => {
 const countBits = (quantization = "") => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
 const limits = [
-  { field: "context_length", decreased: "context-decreased", unknown: "context-unknown" },
-  { field: "max_output_length", decreased: "max-output-decreased", unknown: undefined },
+  ["context_length", "context-decreased", "context-unknown"],
+  ["max_output_length", "max-output-decreased", undefined],
 ] as const;
 
-const compareLimits = (was: LockedModel, is: LockedModel, { field, decreased, unknown }: (typeof limits)[number]) => {
-  const [before, after] = [was[field], is[field]];
-  if (before === undefined) return [];
-  const rule = after === undefined ? unknown : after < before ? decreased : undefined;
-  return rule === undefined ? [] : [toRegression(rule, [field], [before, after])];
-};
+const compareLimits = (was: LockedModel, is: LockedModel) =>
+  limits.flatMap(([field, decreased, unknown]) => {
+    const [before, after] = [was[field], is[field]];
+    if (before === undefined) return [];
+    const rule = after === undefined ? unknown : after < before ? decreased : undefined;
+    return rule === undefined ? [] : toRegression(rule, [field], [before, after]);
+  });
 
 const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolicy) => {
   const prices = new Map(Object.entries(is.pricing ?? {}));
@@ -146,21 +148,22 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 };
 
 const listRules = [
-  { field: "input_modalities", rule: "modality-removed", describe: (word: string) => `accepts ${word} input` },
-  { field: "output_modalities", rule: "modality-removed", describe: (word: string) => `returns ${word} output` },
-  { field: "supported_features", rule: "feature-removed", describe: undefined },
-  { field: "supported_sampling_parameters", rule: "parameter-removed", describe: undefined },
-  { field: "countries", rule: "country-removed", describe: undefined },
+  ["input_modalities", "modality-removed", (word: string) => `accepts ${word} input`],
+  ["output_modalities", "modality-removed", (word: string) => `returns ${word} output`],
+  ["supported_features", "feature-removed", undefined],
+  ["supported_sampling_parameters", "parameter-removed", undefined],
+  ["countries", "country-removed", undefined],
 ] as const;
 
-const compareLists = (was: LockedModel, is: LockedModel, { field, rule, describe }: (typeof listRules)[number]) => {
-  const [before = [], after = []] = [was[field], is[field]];
-  if (field === "countries" && before.length > 0 && after.length === 0)
-    return [toRegression("countries-unknown", [field, 0], [before.join(", ")])];
-  return before.flatMap((word, at) =>
-    after.includes(word) ? [] : toRegression(rule, [field, at], [word, after.join(", ")], [describe?.(word) ?? word]),
-  );
-};
+const compareLists = (was: LockedModel, is: LockedModel) =>
+  listRules.flatMap(([field, rule, describe]) => {
+    const [before = [], after = []] = [was[field], is[field]];
+    if (field === "countries" && before.length > 0 && after.length === 0)
+      return toRegression("countries-unknown", [field, 0], [before.join(", ")]);
+    return before.flatMap((word, at) =>
+      after.includes(word) ? [] : toRegression(rule, [field, at], [word, after.join(", ")], [describe?.(word) ?? word]),
+    );
+  });
 
 const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: LockPolicy) => {
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
@@ -185,7 +188,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
       .filter((model) => model.id === id)
       .map((model) => findRegressions(locked, model, policy))
       .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
-    const errors = regressions.filter(({ rule }) => lockRules[rule].severity === "error");
+    const errors = regressions.filter(({ severity }) => severity === "error");
     // If only prices rose, only a cheaper model helps.
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, policy, needsCheaper) : undefined;
@@ -200,10 +203,10 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
       return `${way}, because no other model in the ${catalog} catalog can replace ${id}${price}`;
     };
     const differences = regressions.map((regression) => {
-      const { rule, message } = regression;
+      const { rule, severity, message } = regression;
       const path = ["models", at, ...regression.path];
-      const facts = { path, rule, severity: lockRules[rule].severity, message: `${id} ${message}` };
-      const problem = { ...lock.positionOf(path), ...facts, advice: adviceFor(rule) };
+      const facts = { path, rule, severity, message: `${id} ${message}`, advice: adviceFor(rule) };
+      const problem = { ...lock.positionOf(path), ...facts };
       return { locked, regression, problem, replacement };
     });
     return differences.sort((a, b) => a.problem.line - b.problem.line);
@@ -227,8 +230,7 @@ const findReplacement = (
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const cheapest = priced.find(
     ({ model }) =>
-      model.id !== locked.id &&
-      findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule)),
+      model.id !== locked.id && findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule)),
   );
   if (cheapest === undefined) return undefined;
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;

@@ -60,21 +60,20 @@ const set = command({
   options: { create },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
+    await saveChange(context, typed, (confirm) => saved.setSetting(context, typed, confirm)),
 });
 
 const saveChange = async (
   context: Context,
   typed: { create: boolean },
-  save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
+  save: (confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ) => {
   const { host, screen } = context;
-  const change = await save(context, async (failure) => {
+  const { profile, isNew, file, names, overriding } = await save(async (failure) => {
     if (!typed.create && !host.terminal.stdin) throw failure;
     const action = `create the profile ${failure.details.subject}`;
     await requireConfirmation(context, { action, option: "--create", yes: typed.create });
   });
-  const { profile, isNew, file, names, overriding } = change;
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0)
     screen.notice(`environment variables override the saved settings: ${overriding.join(", ")}`);
@@ -126,7 +125,7 @@ const importCommand = command({
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, (sources, confirm) => saved.importSettings(sources, typed.file, confirm)),
+    await saveChange(context, typed, (confirm) => saved.importSettings(context, typed.file, confirm)),
 });
 
 export const config = command({

@@ -86,7 +86,7 @@ describe("the difference of two catalogs", () => {
     ],
   ])("contains %s", (_, from, to, [change, field, was, is]) => {
     const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
-    expect(changes).toEqual([{ id: "a", name: undefined, change, field, from: was, to: is }]);
+    expect(changes).toEqual([{ id: "a", name: null, change, field, from: was, to: is }]);
   });
 
   it("shortens a value that is nested too deeply to be printed", () => {

@@ -21,7 +21,7 @@ const at = (folder: string, time: number, place = router) => {
   const saved = findSavedCatalog(folder, place, time);
   return saved === undefined
     ? undefined
-    : [saved.fetchedAt, JSON.parse(Buffer.from(saved.bytes).toString()).data[0].id];
+    : [saved.fetchedAt, JSON.parse(Buffer.from(saved.models.bytes).toString()).data[0].id];
 };
 
 /** The folder of the only catalog in a history. */

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCatalog, readLock, toLockedModel, verifyLock, writeLock } from "../../src/catalogs/index.ts";
+import { readLock, toLockedModel, verifyLock, writeLock } from "../../src/catalogs/index.ts";
 import { parseDecimal, zero } from "../../src/decimal.ts";
-import { entries } from "./models.ts";
+import { entries, parseEntries } from "./models.ts";
 
 const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:00Z") };
 
 const listedOf = (data: readonly unknown[]) =>
-  parseCatalog(Buffer.from(JSON.stringify({ data })))?.entries.map(({ value: entry, ...raw }) => {
+  parseEntries(JSON.stringify({ data })).map(({ value: entry, ...raw }) => {
     return { catalog: "router" as const, entry, ...raw };
-  }) ?? [];
+  });
 
 const lockFileOf = async (data: readonly unknown[]) => {
   const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");

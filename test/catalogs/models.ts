@@ -1,7 +1,7 @@
 /** Generates catalog entries with each field present, absent, null or of another type. Catalogs share ids. */
 import * as fc from "fast-check";
-import { parseCatalog } from "../../src/catalogs/index.ts";
 import type { CatalogModel } from "../../src/contract/catalog.ts";
+import { readListReply } from "../../src/contract/replies.ts";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof(
@@ -55,5 +55,9 @@ export const entries = fc.array(entry, { maxLength: 8 });
 /** The models that are read from a reply with such entries. */
 export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => parseModels(JSON.stringify({ data }));
 
-export const parseModels = (text: string): readonly CatalogModel[] =>
-  parseCatalog(Buffer.from(text))?.entries.map(({ value }) => value) ?? [];
+export const parseModels = (text: string): readonly CatalogModel[] => parseEntries(text).map(({ value }) => value);
+
+export const parseEntries = (text: string) => {
+  const reply = readListReply(Buffer.from(text));
+  return reply !== undefined && "value" in reply ? reply.value.entries : [];
+};

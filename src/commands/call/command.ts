@@ -61,7 +61,7 @@ export const call = command({
       args,
       options,
       examples,
-      run: async (context, typed) => await (await import("./run.ts")).readCalls(context, typed),
+      run: async (context, typed) => (await import("./run.ts")).readCalls(context, typed),
     }),
   ],
 });

@@ -16,26 +16,21 @@ export type ReadCall = CallReply & { readonly id: string };
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
   /** Facts about the calls so far. */
-  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> &
-    Readonly<Record<"requested" | "missing" | "filteredOut", number>>;
+  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
 
 /** Prints the selected calls. Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
-const toNames = (id = "") => ({ id, name: id });
-
-/** Returns undefined if no filter is set. */
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const matchesOp = compilePattern(op ?? "");
-  const matchesModel = compilePattern(model ?? "");
+  const [matchesOp, matchesModel] = [compilePattern(op), compilePattern(model)];
   return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
-    matchesOp(toNames(traced.findOperation(call))) &&
-    (model === undefined || traced.findModels(call, prefix).map(toNames).some(matchesModel));
+    matchesOp(traced.findOperation(call)) &&
+    (model === undefined || traced.findModels(call, prefix).some((name) => matchesModel(name)));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
@@ -58,14 +53,12 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
-  const hint = list
-    ? "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception"
-    : undefined;
+  const listHint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
   if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
-  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, hint);
+  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
-const selectReward = (reward: string | undefined, path = "attributes.reward"): traced.RewardSource => {
+const selectReward = (reward: string | undefined, path = "attributes.reward") => {
   if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
@@ -91,7 +84,6 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
 
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = traced.findDurationMicros(call);
-  const exception = (textAt(call, "exception") ?? "").trimEnd();
   return {
     id,
     status: traced.findState(call, prefix),
@@ -100,7 +92,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     // A traceback's last line is its message.
-    exception: exception.slice(exception.lastIndexOf("\n") + 1).trim(),
+    exception: textAt(call, "exception")?.trimEnd().split("\n").at(-1)?.trim() ?? "",
   };
 };
 type ListedCall = ReturnType<typeof toListedCall>;
@@ -152,6 +144,6 @@ const lineForm =
       if ("why" in converted) obstacles.push({ id, ...converted });
       else await screen.printUnpaged([converted.line, "\n"], "json");
     }
-    const { requested } = totals();
-    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
+    if (obstacles.length > 0) return callsUnconvertible({ calls: obstacles, requested: totals().requested, into });
+    return undefined;
   };

@@ -17,7 +17,7 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Requests in flight: enough to hide latency, but few enough for any service. */
+/** Requests in flight hide latency, but too many overload a service. */
 const defaultConcurrency = 8;
 
 /** With `--wait`, the first pause before rollcall reads a running call again. */
@@ -39,14 +39,8 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const tally: ReadTally = {
-    requested: 0,
-    filteredOut: 0,
-    failedInARow: 0,
-    failed: [],
-    running: [],
-    hasStopped: false,
-  };
+  const counts = { requested: 0, filteredOut: 0, failedInARow: 0 };
+  const tally: ReadTally = { ...counts, failed: [], running: [], hasStopped: false };
   const progress = screen.startProgress("reading calls");
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
@@ -64,7 +58,8 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const stop = new AbortController();
     const { summary, noContent, concurrency = defaultConcurrency } = typed;
     try {
-      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined }, stop.signal);
+      const signal = AbortSignal.any([host.signal, stop.signal]);
+      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
       const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
       for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
         if (result === undefined) return;
@@ -85,7 +80,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     const { requested, filteredOut, failed } = tally;
     const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
     const hasSeveral = requested > 1 || isSelected !== undefined;
-    return { requested, missing, filteredOut, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
+    return { requested, missing, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
@@ -99,8 +94,8 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   ];
   if (first === undefined) return;
   throw first.withDetails({
-    problems: others.map(({ code, message, details }) => {
-      return { rule: code, severity: "error", message, advice: details.hint };
+    problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
+      return { rule, severity: "error", message, advice };
     }),
   });
 };
@@ -110,15 +105,12 @@ const omitFromReply = (read: ReadCall, prefix: string) => {
   return { ...read, call, reply: Buffer.from(`{"call":${call.json}}`) };
 };
 
+type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
+
 /** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
-async function* readCallIds(
-  host: Host,
-  { typedIds, canBeEmpty }: { typedIds: readonly string[]; canBeEmpty: boolean },
-  stopSignal: AbortSignal,
-) {
+async function* readCallIds(host: Host, { typedIds, canBeEmpty, signal }: IdsRequest) {
   const input = async function* () {
     try {
-      const signal = AbortSignal.any([host.signal, stopSignal]);
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
     } catch (thrown) {
       host.signal.throwIfAborted();
@@ -191,11 +183,12 @@ const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, 
     return [cause];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter(({ failure }) => failure.code === code);
-    const [first] = ofCode;
+    const failures = ofCode.map(({ failure }) => failure);
+    const [first] = failures;
     if (first === undefined) return [];
     const ids = [...new Set(ofCode.map(({ id }) => id))];
-    const http = ofCode.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
-    if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
-    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, hasStopped })];
+    const http = failures.find(({ details }) => details.http)?.details.http;
+    if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });
+    return callsUnreadable(code, { ids, cause: first, http, requested, hasStopped });
   });
 };

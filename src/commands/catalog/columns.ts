@@ -17,7 +17,6 @@ export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
     return { ...column, tag };
   };
   const [id, ...fields] = catalogs.catalogFields;
-  const [modelId, ...modelFields] = catalogs.modelFields;
   const others = fields.map(toColumn);
   if (!isJoined) return [id, ...others];
   const catalog: Column<Row> = {
@@ -28,8 +27,9 @@ export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
     value: ({ catalog }) => catalog,
   };
   if (of === "all") return [toColumn(id), catalog, ...others];
-  const modelColumns = modelFields.map(({ name, heading, rank, ...field }): Column<Row> => {
-    return { ...field, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
+  const [modelId, ...modelFields] = catalogs.modelFields;
+  const modelColumns = modelFields.map((field) => {
+    return { ...field, name: `model.${field.name}`, heading: `model\n${field.heading}`, rank: 20 + field.rank };
   });
   return [{ ...toColumn(modelId), cell: spellModelId, value: spellModelId }, catalog, ...others, ...modelColumns];
 };
@@ -40,8 +40,7 @@ const warnDays = 30;
 
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
   const today = catalogs.utcDay(now);
-  const lastWarnedDay = catalogs.utcDay(now + warnDays * catalogs.dayMs);
-  if (day === undefined || day === null || day > lastWarnedDay) return undefined;
+  if (!day || day > catalogs.utcDay(now + warnDays * catalogs.dayMs)) return undefined;
   if (day > today) return { text: "soon", tone: "warning" };
   return { text: day < today ? "past" : "today", tone: "bad" };
 };

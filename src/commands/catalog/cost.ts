@@ -16,16 +16,16 @@ import * as source from "./source.ts";
 /** @throws Failure `models-missing` after the other models were printed */
 export const showCosts = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
-  const { fromCall } = typed;
+  const { fromCall, images, requests } = typed;
   const given = parseUsageOptions(typed);
   const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
   const usage = { ...recorded, ...given };
   const { names, listed } = await source.readCatalogs(context, typed);
   catalogs.checkFilterWords(typed, listed);
   const now = host.now();
-  const matches = catalogs.createMatcher(typed, now);
-  const needsUnitPrices = typed.images !== undefined || typed.requests !== undefined;
-  const modelNames = typed.model.map((text) => ({ text }));
+  const { matches } = catalogs.compileFilter(typed, now);
+  const needsUnitPrices = (images ?? requests) !== undefined;
+  const modelNames = typed.model.map((id) => ({ id }));
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
@@ -38,19 +38,18 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
     screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
-  const columns = costColumns(names.length > 1, now);
-  const from = fromCall === undefined ? "options" : "call";
-  await printObjects(screen, { usage: { ...usage, from }, models }, { member: "models", columns });
+  const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models };
+  await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
 type CostRow = ReturnType<typeof toCostRow>;
 
 const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, now: number) => {
-  const deprecation_date = catalogs.deprecationDay(entry) ?? null;
+  const day = catalogs.deprecationDay(entry) ?? null;
   const [id = null, name = null] = [textOf(entry.id), textOf(entry.name)];
-  const ended = deprecation_date !== null && deprecation_date < catalogs.utcDay(now);
-  return { catalog, id, name, deprecation_date, ended, ...cost, items };
+  const ended = day !== null && day < catalogs.utcDay(now);
+  return { catalog, id, name, deprecation_date: day, ended, ...cost, items };
 };
 
 /** Returns only the given counts. @throws Failure `invalid-option-value`, `usage-missing` */
@@ -69,9 +68,9 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const client = await openClient(context, settings);
-  const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
-  if (call === null) throw callsMissing({ ids: [id], requested: 1, project });
-  const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(call).toString()));
+  const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
+  if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
+  const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(value).toString()));
   if (usage === undefined) throw usageUnrecorded(id);
   return usage;
 };

@@ -33,7 +33,7 @@ export const diff = async (context: Context, typed: TypedDiff) => {
     ...catalogs.diffCatalogs(listModels(from), listModels(to)),
   }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
-    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
+    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
   );
   if (changes.length === 0) screen.notice("no differences");
   const [first, ...others] = pairs;
@@ -53,12 +53,11 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const { screen, host } = context;
   const { file: files, catalog, since, until } = typed;
   const [older, newer] = files;
-  if (older !== undefined && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
+  if (older !== undefined && since) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
   const now = host.now();
-  if (since !== undefined && until !== undefined && until(now) < since(now))
-    throw contradiction("--since", "--until", "--until is before --since");
+  if (since && until && until(now) < since(now)) throw contradiction("--since", "--until", "--until is before --since");
   const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
     noteSkippedNulls(screen, models, file);
@@ -78,9 +77,8 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
-    const models = saved && catalogs.parseCatalog(saved.bytes);
-    if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
-    const { fetchedAt: asOf } = saved;
+    if (saved === undefined) throw catalogHistoryMissing(id);
+    const { models, fetchedAt: asOf } = saved;
     if (asOf > time)
       screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
     return { ...id, file: null, asOf, models };
@@ -88,7 +86,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
     const from = readPast(name, "--since", since(now));
-    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(now))]);
+    pairs.push([from, until ? readPast(name, "--until", until(now)) : await readCurrent(name)]);
   }
   return pairs;
 };
@@ -100,16 +98,13 @@ const nameSides = (sides: Pair) => {
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
-type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
+type ChangeRow = catalogs.Change & Pick<Side, "catalog">;
 
 /** @param names the names of the two sides; undefined for several pairs */
 const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
   const [older, newer] = names ?? [];
-  const sides = new Map([
-    ["gone", older],
-    ["added", newer],
-  ]);
-  const formatChange = ({ change }: ChangeRow) => (sides.get(change) ? `only in ${sides.get(change)}` : change);
+  const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };
+  const formatChange = ({ change }: ChangeRow) => (sides[change] ? `only in ${sides[change]}` : change);
   const factColumn = (side: "from" | "to", name = "") => {
     const text = (row: ChangeRow) => formatFact(row.field, row[side]);
     return { rank: 0, heading: name === "" ? side : `${side}\n${name}`, text };
@@ -144,8 +139,7 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
     if (before === undefined || after === undefined || before.digits <= 0n || after.digits < 0n) return "";
     return `${catalogs.formatPercentChange(before, after)}%`;
   }
-  if (!isInteger(from) || !isInteger(to)) return "";
-  return to < from ? String(to - from) : `+${to - from}`;
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
+  const difference = Number(to) - Number(from);
+  return difference < 0 ? String(difference) : `+${difference}`;
 };
-
-const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);

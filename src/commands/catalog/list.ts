@@ -11,10 +11,8 @@ import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 import { readModels } from "../models/run.ts";
 import { type ListOf, rowColumns } from "./columns.ts";
-import type { TypedShow } from "./command.ts";
 import * as source from "./source.ts";
 
-type Row = catalogs.CatalogRow;
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
 /** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
@@ -23,14 +21,14 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   const columns = rowColumns(of, host.now());
   const order = parseOrder(typed.sort, columns);
   const settings = await effectiveSettings(context);
-  const selected = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
+  const selected = of === "priced" ? undefined : catalogs.catalogNames.filter((name) => of === "all" || of === name);
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
   catalogs.checkFilterWords(typed, listed);
-  const allRows: readonly Row[] = models === undefined ? listed : catalogs.joinById(models, listed);
-  const matches = catalogs.createMatcher(typed, host.now());
+  const allRows: readonly catalogs.CatalogRow[] = models === undefined ? listed : catalogs.joinById(models, listed);
+  const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
   // A model without an entry states only its id.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
@@ -38,17 +36,17 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
-  const ranked = rankColumns(columns, order, catalogs.filteredColumns(typed));
+  const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
 };
 
 /** @throws Failure `model-not-listed` */
-export const showModel = async (context: Context, typed: TypedShow) => {
+export const showModel = async (context: Context, typed: TypedSource & { readonly id: string }) => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
-    const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
+    const ids = listed.flatMap(({ entry }) => textOf(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
     throw modelNotListed(typed.id, names, near);
@@ -86,9 +84,6 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));
-  if (others.length === 0) return [{ title, lines }];
-  return [
-    { title, lines },
-    { title: "other", level: 2, lines: others },
-  ];
+  const other: Section = { title: "other", level: 2, lines: others };
+  return [{ title, lines }, ...(others.length === 0 ? [] : [other])];
 };

@@ -30,21 +30,16 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const old = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
-  const locked = old?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
+  const locked = old?.filter(isRead);
   // Without names, `selectNamed` would select all entries.
   const candidates = locked?.length === 0 ? [] : listed;
-  const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((text) => ({ text })));
+  const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);
   // Of several entries with an id, the first one counts.
-  const keys = new Set<string>();
-  const models = selected.flatMap((one) => {
-    const key = `${one.catalog} ${one.entry.id}`;
-    if (keys.has(key)) return [];
-    keys.add(key);
-    return catalogs.toLockedModel(one) ?? [];
-  });
+  const models = new Map(selected.toReversed().map((one) => [`${one.catalog} ${one.entry.id}`, one]));
+  const current = [...models.values()].reverse().flatMap((one) => catalogs.toLockedModel(one) ?? []);
   // Locked models of catalogs that are not read stay as they are.
-  return [...(old ?? []).filter((model) => !isRead(model)), ...models];
+  return [...(old ?? []).filter((model) => !isRead(model)), ...current];
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
@@ -90,7 +85,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
 const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
-  field: { heading: "field", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
+  field: { rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
   locked: { rank: 0, text: ({ regression }) => regression.locked },
   now: { rank: 0, text: ({ regression }) => regression.current },
   severity: { rank: 3, text: ({ problem }) => problem.severity },
@@ -98,8 +93,8 @@ const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   replacement_price: {
     heading: "its prices\n$/M",
     rank: 4,
-    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+    text: ({ replacement }) => replacement && `${replacement.prompt} / ${replacement.completion}`,
   },
-  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line ?? "") },
+  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line) },
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };

@@ -20,7 +20,7 @@ export const readCatalogs = async (
   const settings = selected.settings ?? (await effectiveSettings(context));
   const names = selected.names ?? selectCatalogs(settings, typed.catalog);
   const progress = context.screen.startProgress("reading catalogs");
-  const reading = names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed }));
+  const reading = names.map((catalog) => readCatalog(context, { settings, catalog, typed }));
   const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
     models.entries.map(({ value: entry, ...raw }): catalogs.CatalogEntry => ({ catalog, entry, ...raw })),
@@ -29,7 +29,7 @@ export const readCatalogs = async (
 };
 
 /** @throws Failure `setting-missing` if no catalog has a provider */
-export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
+export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName) => {
   if (named !== undefined) return [named];
   const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
   if (set.length === 0) settings.require("router_provider");
@@ -37,7 +37,7 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
 };
 
 /** @throws Failure `setting-missing` */
-export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
+export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
@@ -58,44 +58,40 @@ export const readCatalog = async (
   const title = `the ${catalog} catalog`;
   // If the age is negative, the clock was or is wrong, so the real age is unknown.
   if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
-    const models = catalogs.parseCatalog(cached.bytes);
-    if (models === undefined) throw catalogNotCached(id);
-    screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)}`);
+    const { models, checkedAt: asOf } = cached;
+    screen.notice(`using ${title} cached at ${formatMinute(asOf)}`);
     noteSkippedNulls(screen, models, title);
-    return { ...id, models, asOf: cached.checkedAt };
+    return { ...id, models, asOf };
   }
   if (offline) throw catalogNotCached(id);
-  const { bytes, value: models } = await requestCatalog(context, settings, id);
+  const client = await openClient(context, settings);
+  const { provider } = id;
+  const { bytes, value: models } =
+    catalog === "analysis"
+      ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
+      : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
   const asOf = host.now();
   if (folder !== undefined) context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
   noteSkippedNulls(screen, models, title);
   return { ...id, models, asOf };
 };
 
-const requestCatalog = async (context: Context, settings: Settings, { catalog, provider }: catalogs.CatalogId) => {
-  const client = await openClient(context, settings);
-  return catalog === "analysis"
-    ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
-    : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
-};
-
 /** Formats a time like `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-type ModelName = Readonly<{ text: string; catalog?: catalogs.CatalogName }>;
+type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
 
 /** Selects all entries if `names` is empty. A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
-  const entriesByName = names.map(({ text, catalog }) => {
-    const isGlob = /[*?]/.test(text) && catalog === undefined;
-    const matchesGlob = isGlob ? catalogs.compilePattern(text) : undefined;
-    const isNamed = (id: string) => id === text || matchesGlob?.({ id, name: "" }) === true;
-    return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
+  const tests = names.map(({ id, catalog }) => {
+    const matchesGlob = /[*?]/.test(id) && catalog === undefined ? catalogs.compilePattern(id) : undefined;
+    return (one: catalogs.CatalogEntry) =>
+      (catalog ?? one.catalog) === one.catalog && (idOf(one) === id || matchesGlob?.(idOf(one)) === true);
   });
-  const selected = new Set(names.length === 0 ? listed : entriesByName.flat());
-  const missing = names.flatMap(({ text }, at) =>
-    entriesByName[at]?.length === 0 ? [{ id: text, near: findNearest(text, listed.map(idOf)) }] : [],
-  );
-  return { selected: listed.filter((one) => selected.has(one)), missing };
+  const selected = names.length === 0 ? listed : listed.filter((one) => tests.some((isNamed) => isNamed(one)));
+  const missing = names
+    .filter((_, at) => !listed.some((one) => tests[at]?.(one)))
+    .map(({ id }) => ({ id, near: findNearest(id, listed.map(idOf)) }));
+  return { selected, missing };
 };

@@ -20,5 +20,5 @@ export const complete = command({
   words: "__complete",
   about: "",
   args: { shell: required(text("")), typed: repeated("") },
-  run: async (context, request, program) => await (await import("./run.ts")).printCandidates(context, program, request),
+  run: async (context, request, program) => (await import("./run.ts")).printCandidates(context, program, request),
 });

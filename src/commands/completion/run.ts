@@ -25,8 +25,9 @@ export const printCandidates = async (
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
-  const candidates = isAfterRedirection ? "files" : findCandidates(context, program, { before, current });
-  const found = await Promise.resolve(candidates).catch(() => undefined);
+  const found = isAfterRedirection
+    ? "files"
+    : await findCandidates(context, program, { before, current }).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
   const canType = ({ text }: Candidate) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
@@ -84,8 +85,7 @@ const findCandidates = async (
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
-    const parsed = { command, given };
-    const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
+    const values = await suggestValues({ context, command, given, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);
@@ -93,8 +93,8 @@ const findCandidates = async (
   if (!before.includes("--") && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
-      const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
-      return found?.[1].placeholder === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
+      const [name, kind] = options.find(([long, { short }]) => typed === `--${long}` || typed === `-${short}`) ?? [];
+      return kind?.placeholder === undefined ? [] : await valuesFor(`--${name}`, kind, `${typed}=`);
     }
     return options.flatMap(([name, { short, about, repeatable }]) => {
       if (!repeatable && (given.has(name) || (name === "help" && given.has("h")))) return [];
@@ -108,5 +108,5 @@ const findCandidates = async (
   }
   const args = Object.entries(command.args);
   const [name, kind] = args[typedOperands.length] ?? args.findLast((arg) => arg[1].repeatable) ?? [];
-  return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
+  return kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
 };

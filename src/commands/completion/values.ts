@@ -12,7 +12,8 @@ export type Candidates = readonly Candidate[] | "files" | "folders";
 
 type ValueRequest = Readonly<{
   context: Context;
-  parsed: Pick<ParsedArgv, "command" | "given">;
+  command: ParsedArgv["command"];
+  given: ParsedArgv["given"];
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
   name: string;
   kind: Kind<unknown>;
@@ -38,10 +39,10 @@ const savedOr =
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 /** Suggests the names that a typed comma-separated list lacks. Each suggestion starts with the list. */
-const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
+const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
-  const taken = new Set(list.split(","));
-  return names.filter((name) => !taken.has(name)).map((name) => list + name);
+  const taken = list.split(",");
+  return names.filter((name) => !taken.includes(name)).map((name) => list + name);
 };
 
 const settingSuggestions = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
@@ -54,11 +55,11 @@ const sources: Readonly<Record<string, Source>> = {
   "--project": savedOr("project"),
   "--sort": (request) => {
     const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    const signed = listColumnNames(request).map((name) => sign + name);
-    return suggestNext(signed, request);
+    const names = listColumnNames(request).map((name) => sign + name);
+    return suggestNext(names, request);
   },
   "--fields": (request) => suggestNext(listColumnNames(request), request),
-  "--allow": async ({ parsed: { command } }) =>
+  "--allow": async ({ command }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
   "--report": reportFormats,
@@ -72,8 +73,7 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const listColumnNames = ({ parsed: { command, given } }: ValueRequest) => {
-  const { words } = command;
+const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
   const isPriced = given.has("with-prices");
   if (words === "models" && !isPriced) return modelFields.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;

@@ -17,7 +17,7 @@ export const explain = command({
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
-    const { describeTopics, topics } = await import("./topics.ts");
+    const { describeTopic, topics } = await import("./topics.ts");
     const name = typed?.replace(/^\[(.*)\]$/, "$1");
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
@@ -28,9 +28,11 @@ export const explain = command({
       throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
     if (name === undefined || screen.isForProgram || screen.format === "csv") {
-      const described = await describeTopics(found);
-      const withExample = async (topic: Topic) => ({ ...topic, example: await renderExample(context, topic) });
-      const rows = name === undefined ? described : await Promise.all(described.map(withExample));
+      const toRow = async (topic: Topic) => {
+        const row = { ...topic, about: await describeTopic(topic) };
+        return name === undefined ? row : { ...row, example: await renderExample(context, topic) };
+      };
+      const rows = await Promise.all(found.map(toRow));
       const exit_codes = { heading: "exit codes", rank: 4 };
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
       await printObjects(screen, { topics: rows }, { member: "topics", columns });
@@ -48,11 +50,8 @@ const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0
 const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;
   const { warningRules } = await import("../../check/index.ts");
-  const lines: Line[] = [];
-  if (severity === null) {
-    const kind = code === null ? "" : "error code, ";
-    lines.push({ label: "kind", text: `${kind}exit code ${exit_codes.join(", ")}` });
-  } else lines.push({ label: "kind", text: `rule (${severity})` });
+  const exitCode = `${code === null ? "" : "error code, "}exit code ${exit_codes.join(", ")}`;
+  const lines: Line[] = [{ label: "kind", text: severity === null ? exitCode : `rule (${severity})` }];
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });
   if (about !== undefined) lines.push({ label: severity === null ? "when" : "why", text: about });

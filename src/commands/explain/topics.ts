@@ -73,7 +73,7 @@ const readExampleFiles = async (
   return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 
-const trajectoryTopics = check.ruleNames.map((name): Topic => {
+const trajectoryTopics = check.ruleNames.map((name) => {
   const { severity, why } = check.getRule(name);
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
@@ -86,33 +86,34 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-/** Rules without an example. */
-const otherRules: Readonly<Record<string, readonly [Severity, why: string]>> = {
-  "insecure-permissions": ["warning", "Other users can read or change keys or settings in this file or folder."],
-  "setting-invalid": ["error", "The setting does not accept this saved or imported value."],
-  "setting-unknown": ["error", "This version of rollcall does not have the imported setting."],
-  "built-in-setting": ["error", "The profile `local` uses the local service, which has its own URL and key."],
-  "secret-in-settings": [
+const otherTopics = [
+  ruleTopic(
+    "insecure-permissions",
+    "warning",
+    "Other users can read or change keys or settings in this file or folder.",
+  ),
+  ruleTopic("setting-invalid", "error", "The setting does not accept this saved or imported value."),
+  ruleTopic("setting-unknown", "error", "This version of rollcall does not have the imported setting."),
+  ruleTopic("built-in-setting", "error", "The profile `local` uses the local service, which has its own URL and key."),
+  ruleTopic(
+    "secret-in-settings",
     "error",
     "Settings are printed and shared. `rollcall auth login` saves secrets in another file.",
-  ],
-  "key-not-verified": [
+  ),
+  ruleTopic(
+    "key-not-verified",
     "warning",
     "`auth login` tests a key by reading from the service. It saves the key untested if only `rollcall log` sends it, or if the test needs a project and none is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.",
-  ],
-  "exposed-address": [
+  ),
+  ruleTopic(
+    "exposed-address",
     "warning",
     "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
-  ],
-};
+  ),
+];
 
-const otherTopics = Object.entries(otherRules).map(([rule, [severity, why]]) => ruleTopic(rule, severity, why));
+/** Returns the meaning of a topic. If a rule has no reason, its meaning is the message of its example. */
+export const describeTopic = async ({ about, example }: Topic) =>
+  about ?? (example && check.redactMessage(await example())) ?? "";
 
-/** Adds meanings for a list. If a rule has no reason, its meaning is the message of its example. */
-export const describeTopics = async (listed: readonly Topic[]) => {
-  const describe = async ({ about, example }: Topic) =>
-    about ?? (example && check.redactMessage(await example())) ?? "";
-  return await Promise.all(listed.map(async (topic) => ({ ...topic, about: await describe(topic) })));
-};
-
-export const topics: readonly Topic[] = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];
+export const topics = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];

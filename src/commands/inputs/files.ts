@@ -25,16 +25,9 @@ export const checkReportFiles = (
 type FileUse = readonly [text: string, file: string | undefined];
 
 type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
-  Readonly<{
-    receipt: string | undefined;
-    rejects: string | undefined;
-    onRefused?: "stop" | "skip" | undefined;
-  }>;
+  Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
-/**
- * Refuses an output file that is also an input or another output. Refuses a receipt file that already exists.
- * @throws Failure
- */
+/** Refuses an output that is also an input or another output, and a receipt that already exists. @throws Failure */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
@@ -47,15 +40,13 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
-  const written = outputs.flatMap(([text, file = "-"]) => (file === "-" ? [] : [{ text, file }]));
-  if (written.length === 0) return;
   const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
-  for (const { text, file } of written) {
-    const identity = identifyFile(file);
+  for (const [text, file = "-"] of outputs) {
+    const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;
     const earlierUse = uses.get(identity);
-    if (earlierUse !== undefined) throw contradiction(earlierUse, `${text}${file}`, "both are the same file");
-    uses.set(identity, `${text}${file}`);
+    if (earlierUse !== undefined) throw contradiction(earlierUse, text + file, "both are the same file");
+    uses.set(identity, text + file);
   }
 };
 
@@ -74,7 +65,7 @@ const unconvertedData = {
   carried: [],
 };
 
-function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
+function* listUnconvertedRecords(dataset: Dataset) {
   for (let group = 0; group < dataset.groups.count; group++) {
     for (const [at, { source, part }] of listParts(dataset, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;
@@ -83,7 +74,7 @@ function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
   }
 }
 
-function* composeReceipt(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string) {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield `${document.slice(0, -"\n}".length)},\n  "records": [`;

@@ -4,7 +4,7 @@ import * as cli from "../../cli/index.ts";
 import { wrongValue } from "../../failures.ts";
 import { type Report, reportFormats } from "../../output/index.ts";
 
-const parseShard = (word: string, option: string): { part: number; of: number } => {
+const parseShard = (word: string, option: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
   throw wrongValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");

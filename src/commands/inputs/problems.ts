@@ -34,7 +34,7 @@ export const withExcerpts = async (
   sources: readonly Source[],
   thrown: unknown,
   counts: readonly RuleCount[] = [],
-): Promise<unknown> => {
+) => {
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
@@ -109,7 +109,8 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
     const { file, line, column } = problem;
     if (line === undefined) return file ?? [];
     const position = lineOf(problem);
-    if (!isLineShared || column !== undefined) return isLineShared ? `${position}:${column}` : position;
+    if (!isLineShared) return position;
+    if (column !== undefined) return `${position}:${column}`;
     // Values of one converted record have the same line, so their paths distinguish them.
     const field = fieldOf(problem);
     if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;

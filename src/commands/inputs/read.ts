@@ -22,7 +22,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-/** Reads inputs. Shows progress if a label is given. @throws Failure of the options, and of reading */
+/** Shows progress if a label is given. @throws Failure of the options, and of reading */
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {
@@ -56,9 +56,9 @@ const readSelected = async (
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   const dataset = await readDataset(options);
-  const { repeatedFiles = [] } = dataset;
-  const files = pluralize(repeatedFiles.length, "repeated file");
-  if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
+  const { repeatedFiles: repeated = [] } = dataset;
+  const files = pluralize(repeated.length, "repeated file");
+  if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
   if (!isFiltered) return dataset;
   try {
     const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
@@ -90,7 +90,7 @@ export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
 
 const chatFormat = "openai-chat";
 
-const parsePath = (path: string | undefined): (string | number)[] | undefined =>
+const parsePath = (path: string | undefined) =>
   path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
 const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {

@@ -6,11 +6,11 @@ import { parseDecimal } from "../../decimal.ts";
 import { wrongValue } from "../../failures.ts";
 
 const dayMs = 86_400_000;
-const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 const parseDurationMs = (value: string) => {
   const [, digits, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
-  return digits === undefined ? undefined : Number(digits) * (unitMs.get(unit) ?? 0);
+  return digits === undefined ? undefined : Number(digits) * (unitMs[unit] ?? 0);
 };
 
 /** A duration such as `7d`, in milliseconds. */
@@ -21,13 +21,12 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** Parses an ISO 8601 date or time. A time without an offset is UTC, on every machine. */
+/** A time without an offset is UTC, on every machine. */
 const parseIsoTime = (word: string) => {
   const [, time = "", offset = "Z"] = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)?$/.exec(word) ?? [];
   return Date.parse(/^\d{4}-\d\d-\d\d$/.test(word) ? word : time + offset);
 };
 
-/** Parses `30d` (30 days ago), `yesterday`, `today` or an ISO 8601 time. */
 const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
@@ -69,12 +68,11 @@ const pricesOption = (about: string) =>
   parsedList(about, "prices", (item, option) => {
     const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
     const price = parseDecimal(amount);
-    if (price === undefined || price.digits < 0n) throw wrongValue(option, item, wantedPrices);
+    const wanted =
+      "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
+    if (price === undefined || price.digits < 0n) throw wrongValue(option, item, wanted);
     return [name, amount] as const;
   });
-
-const wantedPrices =
-  "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
 
 export const filterOptions = cli.inGroup("filters", {
   "input-modality": wordsOption("models that accept all of these inputs: text, image, audio, …"),

@@ -7,7 +7,7 @@ import { pluralize } from "../../sentences.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
-/** Parses `--sort <columns>`. `-column` means descending order. @throws Failure `invalid-option-value` */
+/** Parses `--sort`. @throws Failure `invalid-option-value` */
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]) =>
   typed.map((value) => {
     const sign = value.startsWith("-") ? "-" : "";
@@ -17,8 +17,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     const names = columns.map((one) => one.name);
     const near = findNearest(name, names);
     const wanted = `a column (with - in front for descending order): ${names.join(", ")}`;
-    const suggestion = near === undefined ? undefined : `${sign}${near}`;
-    throw wrongValue("--sort", value, wanted, suggestion);
+    throw wrongValue("--sort", value, wanted, near && sign + near);
   });
 
 /** Lowers the ranks of columns in filters and `--sort`, because a narrow terminal omits columns of high rank. */
@@ -26,25 +25,17 @@ export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
   filtered: readonly string[] = [],
-) => {
-  const sorted = order.map(({ column }) => column.name);
-  return columns.map((column) => {
-    const max = filtered.includes(column.name) ? 0 : sorted.includes(column.name) ? 1 : column.rank;
-    return { ...column, rank: Math.min(column.rank, max) };
+) =>
+  columns.map((column) => {
+    const max = order.some((one) => one.column === column) ? 1 : column.rank;
+    return { ...column, rank: filtered.includes(column.name) ? 0 : Math.min(column.rank, max) };
   });
-};
 
 export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
-  rows
-    .map((row) => ({ row, keys: order.map(({ column }) => toSortKey(column.value(row), column.align)) }))
-    .sort((a, b) => {
-      for (const [at, { descending }] of order.entries()) {
-        const difference = compareSortKeys(a.keys[at] ?? "", b.keys[at] ?? "", descending ? -1 : 1);
-        if (difference !== 0) return difference;
-      }
-      return 0;
-    })
-    .map(({ row }) => row);
+  order.reduceRight((sorted, { column, descending }) => {
+    const keyed = sorted.map((row) => ({ row, key: toSortKey(column.value(row), column.align) }));
+    return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
+  }, rows);
 
 /** `exact` is undefined beyond the limits of decimals. An absent value is an empty text. */
 type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;

@@ -18,6 +18,6 @@ export const models = command({
   ],
   run: async (context, typed) =>
     typed.withPrices
-      ? await (await import("../catalog/list.ts")).listEntries(context, "priced", typed)
-      : await (await import("./run.ts")).listModels(context, typed),
+      ? (await import("../catalog/list.ts")).listEntries(context, "priced", typed)
+      : (await import("./run.ts")).listModels(context, typed),
 });

@@ -9,17 +9,16 @@ import type { Settings } from "../../settings/index.ts";
 import type { TypedOrder } from "../lists/options.ts";
 import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 
-type TypedModels = TypedOrder & { readonly pattern: string | undefined };
-
-export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels) => {
+export const listModels = async (
+  context: Context,
+  { pattern, limit, sort }: TypedOrder & { readonly pattern: string | undefined },
+) => {
   const { screen } = context;
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
   const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
-  const matches = compilePattern(pattern ?? "");
-  const matching = entries
-    .filter(({ value }) => matches({ id: textOf(value.id) ?? "", name: "" }))
-    .map((model) => ({ model }));
+  const matches = compilePattern(pattern);
+  const matching = entries.filter(({ value }) => matches(textOf(value.id))).map((model) => ({ model }));
   const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, { of: entries, matching, shown: rows }, "models");
   const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };

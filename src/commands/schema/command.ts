@@ -28,11 +28,8 @@ export const schema = command({
     }
     const output = outputs.find((one) => one.name === name);
     if (output === undefined) {
-      const nearest = findNearest(
-        name,
-        outputs.map((one) => one.name),
-      );
-      throw wrongValue("<command>", name, "a name from `rollcall schema`", nearest);
+      const names = outputs.map((one) => one.name);
+      throw wrongValue("<command>", name, "a name from `rollcall schema`", findNearest(name, names));
     }
     const document = (isLine ? lineSchema : documentSchema)(output).schema;
     if (screen.isForProgram) await printDocument(screen, document);

@@ -11,7 +11,7 @@ import { findNearest } from "../../nearest.ts";
 import * as s from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
-const { count, describe, flag, list, listDocument, nullable, number, object, oneOf, optional, optionalAbout } = s;
+const { count, describe, flag, list, listDocument, nullable, object, oneOf, optional, optionalAbout } = s;
 const { sameKeys, text } = s;
 
 export const passthroughNote =
@@ -22,13 +22,13 @@ const call = describe(`a call ${passthroughNote}; vendor_ is the prefix of the d
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
-const catalog = s.open({ data: z.array(catalogModel) });
-const catalogRows = <Of extends z.ZodMiniType>(row: Of) => object({ catalogs: list(catalogName), data: list(row) });
+const catalog = s.looseObject({ data: z.array(catalogModel) });
+const catalogRows = (row: z.ZodMiniType) => object({ catalogs: list(catalogName), data: list(row) });
 const entry = object({ catalog: catalogName, entry: catalogModel });
 const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
-const models = s.either([
-  s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
+const models = s.union([
+  s.looseObject({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
   describe("with --with-prices", catalogRows(priced)),
 ]);
 
@@ -36,7 +36,7 @@ const callCounts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: describe(
     "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
-    object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
+    object({ calls: count, ...sameKeys(nullable(s.number), "p50", "p95") }),
   ),
   tokens: describe(
     "sums of known tokens; calls: the number of calls that have them",
@@ -45,15 +45,15 @@ const callCounts = {
 };
 const cost = optionalAbout(
   "sum of known costs; calls: the number of calls with a known cost",
-  object({ calls: count, usd: nullable(number) }),
+  object({ calls: count, usd: nullable(s.number) }),
 );
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 const callSummary = object({
   summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),
   groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
 });
-const callsRead = s.either([
-  describe("the reply, with its other keys", s.open({ call })),
+const callsRead = s.union([
+  describe("the reply, with its other keys", s.looseObject({ call })),
   object({ calls: list(call) }),
   describe("with --summary", callSummary),
 ]);
@@ -76,8 +76,8 @@ const change = object({
     ),
   ),
   field: describe("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
-  from: describe("value on the wire; null if absent", s.anything),
-  to: s.anything,
+  from: describe("value on the wire; null if absent", s.unknown()),
+  to: s.unknown(),
 });
 
 const diff = object({
@@ -108,11 +108,10 @@ const costOfModel = object({
   not_stated: describe("names of missing prices", list(text)),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
-const lockedModels = list(object({ catalog: catalogName, id: text }));
 const lock = object({
   file: text,
   changed: describe("true if the file was rewritten", flag),
-  models: lockedModels,
+  models: list(object({ catalog: catalogName, id: text })),
 });
 const pricePerMillion = describe("US dollars per million tokens", dollars);
 const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
@@ -176,7 +175,7 @@ const doctorFinding = object({
   message: text,
   fix: optional(text),
   code: optionalAbout("error code of the run, for an error", code),
-  facts: optional(s.named(s.anything)),
+  facts: optional(s.named(s.unknown())),
 });
 const worstStatus = describe("the worst status of the findings", oneOf("ok", "warning", "error"));
 
@@ -232,7 +231,7 @@ const schemaEntry = object({
   file: describe("file in the package", text),
   line_file: describe("schema of a line of -o jsonl, if it differs", nullable(text)),
 });
-const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
+const schemas = s.union([object({ schemas: list(schemaEntry) }), s.looseObject(sameKeys(text, "$schema", "$id"))]);
 
 const error = object({
   code,
@@ -259,8 +258,8 @@ const error = object({
   next: optional(text),
 });
 
-const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
-const event = s.either([
+const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"];
+const event = s.union([
   object({
     event: oneOf("fetching", "checking", "sending", "following"),
     bytes: count,
@@ -286,8 +285,8 @@ const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in
 /** Documents of commands in the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
-  models: ["the inference models", models, s.either([inferenceModel, describe("with --with-prices", priced)])],
-  "call read": ["one call, or a list of calls", callsRead, s.either([call, describe("with --summary", callGroup)])],
+  models: ["the inference models", models, s.union([inferenceModel, describe("with --with-prices", priced)])],
+  "call read": ["one call, or a list of calls", callsRead, s.union([call, describe("with --summary", callGroup)])],
   "catalog analysis": ["the models in the analysis catalog", catalog, catalogModel],
   "catalog router": ["the models in the router catalog", catalog, catalogModel],
   "catalog all": ["the models of both catalogs", entryRows, entry],
@@ -302,7 +301,7 @@ const documents: s.Outputs = {
   "config list": ["the settings with their sources", ...listDocument("settings", setting, { profile: text })],
   "config get": ["one setting", setting],
   "config path": ["the path of the settings file", object({ settings: text })],
-  "config export": ["the settings of a profile by name, for config import", s.named(s.anything)],
+  "config export": ["the settings of a profile by name, for config import", s.named(s.unknown())],
   "profile list": ["the saved profiles", ...listDocument("profiles", profile)],
   "profile use": ["the default profile", object({ profile: text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
@@ -331,13 +330,8 @@ export const checkFields = (command: string, fields: readonly string[]) => {
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
   const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
-  if (unknown === undefined) return;
-  throw wrongValue(
-    "--fields",
-    unknown,
-    `names of keys: ${known.slice(0, 5).join(", ")}, …`,
-    findNearest(unknown, known),
-  );
+  const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
+  if (unknown !== undefined) throw wrongValue("--fields", unknown, wanted, findNearest(unknown, known));
 };
 
 export const documentSchema = ({ name, about: description, schema }: Output) =>

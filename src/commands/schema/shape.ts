@@ -4,9 +4,10 @@ import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
 import type { JsonObject } from "../../json/walk.ts";
 
+export { looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
 export { describe } from "../../contract/replies.ts";
 
-/** By command or document name. `line` is the schema of a line of `-o jsonl`, if different. */
+/** By command or document name. `line` is the schema of a line of `-o jsonl`, if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
 /** The schema occurs only once in the JSON Schema, in `$defs`. */
@@ -21,19 +22,12 @@ export const count = z.int().check(z.minimum(0));
 export const position = z.int().check(z.minimum(1));
 /** A time as `toISOString` writes it: RFC 3339, in UTC. */
 export const time = z.iso.datetime();
-export const anything = z.unknown();
-// One alias per line, because destructuring the namespace would load all of zod with its languages.
-export const open = z.looseObject;
-export const object = z.strictObject;
-export const either = z.union;
-export const nullable = z.nullable;
-export const optional = z.optional;
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
-  [object({ ...others, [name]: list(row) }), row] as const;
+  [z.strictObject({ ...others, [name]: list(row) }), row] as const;
 
 export const sameKeys = <Of extends Schema, Name extends string>(
   schema: Of,
@@ -42,7 +36,7 @@ export const sameKeys = <Of extends Schema, Name extends string>(
 
 export const positionKeys = {
   file: optionalAbout("- is stdin", text),
-  line: optional(position),
+  line: z.optional(position),
   column: optionalAbout("in UTF-16 units", position),
 };
 
@@ -51,12 +45,12 @@ export const problemKeys = {
   severity: oneOf("error", "warning"),
   message: text,
   ...positionKeys,
-  path: optionalAbout("keys and indexes of the value", list(either([text, z.int()]))),
-  advice: optional(text),
+  path: optionalAbout("keys and indexes of the value", list(z.union([text, z.int()]))),
+  advice: z.optional(text),
   from: optionalAbout("service: reported by the service", oneOf("service")),
 };
 
-export const problem = object(problemKeys);
+export const problem = z.strictObject(problemKeys);
 const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
 /** Problems of an error document, and of `ledger verify`. */

@@ -1,7 +1,7 @@
 /** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
 import type * as z from "zod/mini";
 import * as s from "./shape.ts";
-import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
+import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, sameKeys, text } from "./shape.ts";
 
 const outcomes = object({
   read: count,
@@ -18,7 +18,7 @@ const inputKeys = {
   unreadable_lines: optionalAbout("each counts as a rejected group", count),
   not_chosen: optionalAbout(
     "filtered out, by option",
-    object(s.sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
+    object(sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
   ),
 };
 
@@ -41,13 +41,13 @@ const log = object({
   responses: list(
     object({
       status: count,
-      body: describe("body as received, or null", s.anything),
+      body: describe("body as received, or null", s.unknown()),
       body_bytes: optional(count),
     }),
   ),
   rejects_file: nullable(text),
   ledger: describe("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
-  warnings: problems,
+  warnings: s.problems,
   metrics_of: optionalAbout(
     "numbers of valid and of logged groups, if not all valid groups are logged",
     object({ groups: count, logged: count }),
@@ -71,8 +71,8 @@ const check = object({
   groups: readAndRejected,
   trajectories: readAndRejected,
   metrics,
-  problems,
-  warnings: problems,
+  problems: s.problems,
+  warnings: s.problems,
   ...inputKeys,
   problems_left_out: optionalAbout("number of further problems", count),
 });
@@ -86,7 +86,7 @@ const convert = object({
   rejects_file: nullable(text),
   leaves: describe(
     "scalars, empty lists and empty objects in the files",
-    nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
+    nullable(object(sameKeys(count, "read", "placed", "left_out"))),
   ),
   left_out: describe(
     "values without a place in a trajectory, by file and path",
@@ -95,8 +95,8 @@ const convert = object({
   not_chosen: inputKeys.not_chosen,
 });
 
-const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
-const view = s.either([
+const readAndWritten = object(sameKeys(count, "read", "rejected", "written"));
+const view = s.union([
   object({ status: oneOf("serving"), url: describe("has a secret token after #", text) }),
   object({
     status: oneOf("written"),
@@ -112,29 +112,29 @@ const ledgerCounts = object({
   read: count,
   logged: describe("exactly once", count),
   repeated: describe("more than once", count),
-  ...s.sameKeys(count, "unknown", "refused", "not_sent"),
+  ...sameKeys(count, "unknown", "refused", "not_sent"),
 });
 
 const entry = object({
   id: describe("argument of ledger resolve", text),
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
-  ...s.sameKeys(text, "model_id", "split"),
+  ...sameKeys(text, "model_id", "split"),
   batch: nullable(text),
-  ...s.sameKeys(count, "groups", "bytes"),
+  ...sameKeys(count, "groups", "bytes"),
   input: describe("name of the input file, without its folder", text),
-  ...s.sameKeys(text, "destination", "account"),
+  ...sameKeys(text, "destination", "account"),
   attempts: count,
-  ...s.sameKeys(s.time, "first_tried", "last_tried"),
+  ...sameKeys(s.time, "first_tried", "last_tried"),
   status: describe("last status of an answer", nullable(count)),
   cause: describe("code of the transport error, without an answer", nullable(text)),
   calls: describe("number of calls in the answer", count),
 });
 
 const loggedCall = object({
-  ...s.sameKeys(text, "id", "model_id", "split"),
+  ...sameKeys(text, "id", "model_id", "split"),
   batch: nullable(text),
   logged_at: s.time,
-  ...s.sameKeys(text, "destination", "account"),
+  ...sameKeys(text, "destination", "account"),
 });
 
 const groups = describe("null without files", nullable(ledgerCounts));
