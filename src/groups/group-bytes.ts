@@ -108,8 +108,11 @@ export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
+const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
+
+export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] =>
+  findTrajectorySpans(bytes, part).map(({ start, end }) => bytes.subarray(start, end));
 
 export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(
@@ -128,10 +131,10 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
   for (const at of dataset.groups.partsOf(group)) {
     const groupPart = getPart(dataset, at);
     const bytes = await window.readPart(groupPart);
-    for (const [index, { start, end }] of findTrajectorySpans(bytes, groupPart.part).entries()) {
+    for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
       const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
-      trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
+      trajectories.push({ bytes: trajectory, place: { file, line } });
     }
   }
   return trajectories;
