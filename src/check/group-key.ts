@@ -11,7 +11,7 @@ const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "ques
 
 const maxSearchedObjects = 16;
 
-const readKeyValue = (trajectory: unknown, name: string): unknown =>
+const readKeyValue = (trajectory: unknown, name: string) =>
   toKeyPaths(name)
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
@@ -33,7 +33,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
 };
 
 /** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
-export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
+export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
@@ -41,7 +41,7 @@ export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): 
 };
 
 /** Ranks a key by the certainty of its name, then by its depth; lower is better. */
-export const rankGroupKey = (name: string): number => {
+export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };

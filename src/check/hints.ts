@@ -19,7 +19,7 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
-export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
+export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
@@ -45,7 +45,7 @@ const findAlias = (field: string, holder: JsonObject) => {
   return findNearest(field, keys);
 };
 
-const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
+const hintForWrongLevel = ({ trajectories, role }: JsonObject) => {
   if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";
   return typeof role === "string"
     ? "expected a trajectory, found a message: put the messages of a trajectory into its messages_and_choices"

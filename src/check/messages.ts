@@ -52,7 +52,7 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
-export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
+export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: Report) => {
   let areObjects = json.countNumbers(table, list) === 0;
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
@@ -149,7 +149,7 @@ export const inspectCalls = (
   facts: MessageFacts,
   offered: ReadonlySet<string> | undefined,
   report: Report,
-): void => {
+) => {
   const { events, eventCount, lastCallsIndex } = facts;
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);

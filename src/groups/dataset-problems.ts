@@ -21,7 +21,7 @@ export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
   signal?: AbortSignal,
-): Promise<void> => {
+) => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
   const { columns, count } = dataset.found.parts;
@@ -98,7 +98,7 @@ const reportStaleGroups = (dataset: IndexedGroups) => {
   }
 };
 
-export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number): boolean => {
+export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   const { least, most } = findBounds(groups.rewardsOf(group));
@@ -106,18 +106,18 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
 };
 
 /** True if only other groups have sampled turns. */
-export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
+export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
-export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]): void => {
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   for (const { part, first, key } of scattered) {
     const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
     positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
 
-export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): void => {
+export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) => {
   const { found, groups, sources } = dataset;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
@@ -181,7 +181,7 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
 
 const findMissingLogprobs = (trajectory: Buffer): Path => {
   const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
-  const isUnscored = (entry: unknown): boolean =>
+  const isUnscored = (entry: unknown) =>
     isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
@@ -228,7 +228,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
 /** Longer parts are not searched, because a run may search a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
-const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
+const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
   const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
@@ -240,11 +240,10 @@ const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: Mis
   return [];
 };
 
-const pathOf = (parts: Parts, part: number, at: number): Path =>
-  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+const pathOf = (parts: Parts, part: number, at: number) => (parts.kindOf(part) === "group" ? ["trajectories", at] : []);
 
 /** Returns an empty list if the file has changed. */
-const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
+const readTrajectories = (groupPart: positions.GroupPart) => {
   try {
     return sliceTrajectories(positions.readPartStart(groupPart), groupPart.part);
   } catch {
@@ -257,7 +256,7 @@ const maxRereadBytes = 2 ** 26;
 /** Maximum located originals, because locating a converted trajectory converts its record again. */
 const maxLocatedOriginals = 1000;
 
-const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>
+const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
   [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
 
 /** @throws the signal's reason */
@@ -308,7 +307,7 @@ const findRepeatedNumbers = (numbers: Column) => {
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
-export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
+export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
   // The table keeps the last of several equal groups, because it is added first.

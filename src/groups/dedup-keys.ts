@@ -67,11 +67,11 @@ const openInputKeys = (keys: Digests) => {
   };
 };
 
-const nthDedupKey = (digest: Uint8Array, occurrence: number): Uint8Array =>
+const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
 /** Overwrites the memory of the digests with the keys, so nobody may read the digests afterwards. */
-export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
+export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();
   for (let group = 0; group < keys.count; group++) input.add(group);

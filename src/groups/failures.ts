@@ -3,7 +3,7 @@ import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 
-export const missingSplit = (splits: readonly string[]): Failure => {
+export const missingSplit = (splits: readonly string[]) => {
   const areDifferent = splits.length > 1;
   const message = areDifferent
     ? `the request bodies in the input have different splits: ${splits.join(", ")}`
@@ -20,7 +20,7 @@ type ValidGroups = number | "some" | undefined;
 export const invalidInput = (
   problems: Problems,
   { isSending, valid }: { isSending?: boolean; valid?: ValidGroups } = {},
-): Failure => {
+) => {
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
   const details = { problems: errors };
@@ -57,7 +57,7 @@ export const invalidFilter = (
   fault: string,
   position: string | undefined,
   hint = position === undefined ? celHint : dataHint,
-): Failure => {
+) => {
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
@@ -68,12 +68,12 @@ const celHint =
   "use a CEL expression over reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
 const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
-export const slowFilter = (text: string, limitMs: number, position: string): Failure => {
+export const slowFilter = (text: string, limitMs: number, position: string) => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";
   return invalidFilter(text, `evaluation takes longer than ${Math.floor(limitMs / 1000)} s`, position, hint);
 };
 
-export const nestedTooDeeply = (text: string, position: string): Failure => {
+export const nestedTooDeeply = (text: string, position: string) => {
   const message = `cannot evaluate --where ${text} at ${position}: the value is nested too deeply`;
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });

@@ -94,7 +94,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   });
   return {
     take: grouping.groupParts,
-    get incomplete(): readonly number[] {
+    get incomplete() {
       return Array.from(open.values(), ({ group }) => group);
     },
     /** Completes the groups without a new part after `since`, in monotonic milliseconds. */

@@ -59,7 +59,7 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-export const readPartValue = (groupPart: GroupPart): unknown => {
+export const readPartValue = (groupPart: GroupPart) => {
   const value = parseJson(readPartStart(groupPart).toString("utf8"));
   if (value === undefined) throw inputChanged(groupPart.source.name);
   return value.value;

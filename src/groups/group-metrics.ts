@@ -6,13 +6,13 @@ import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
-export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
+export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
 };
 
 /** @throws Failure `input-changed` */
-export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
+export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]) => {
   for (const group of refused) {
     await subtractParts(dataset, group);
     countBareGroup(dataset, group, -1);

@@ -1,6 +1,6 @@
 /** Reads and checks all inputs. */
 import { shortName } from "../check/rules/positions.ts";
-import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
 import { listCustomKeys } from "../check/trajectory.ts";
@@ -70,7 +70,7 @@ export interface Dataset extends IndexedGroups {
 }
 
 /** Counts unreadable lines, and other tools' unreadable records without a known group. Each counts as a group. */
-export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">): number => {
+export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
   let lines = 0;
@@ -187,7 +187,7 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
   return false;
 };
 
-const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
+const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */

@@ -30,7 +30,7 @@ export const nodeSize = 4;
 export const keyIds = new Map<string, number>();
 
 /** The id is valid in all later tables. */
-export const registerKey = (key: string): number => {
+export const registerKey = (key: string) => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
   return id;
@@ -49,7 +49,7 @@ export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
 
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
-  return <Result>(work: (reader: JsonReader) => Result): Result => {
+  return <Result>(work: (reader: JsonReader) => Result) => {
     cached ??= new JsonReader(uses);
     const result = work(cached);
     // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
@@ -134,23 +134,23 @@ export class JsonReader {
     }
   }
 
-  get size(): number {
+  get size() {
     return this.#bytes.length;
   }
 
   /** Returns false if the text is not JSON. */
-  read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
+  read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
   /** The table has a root for each line that is not blank, in order. */
-  readLines(bytes: Uint8Array): void {
+  readLines(bytes: Uint8Array) {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
   }
 
-  beginElements(): void {
+  beginElements() {
     this.#exports.beginElements();
   }
 
@@ -185,12 +185,12 @@ export class JsonReader {
   }
 
   /** Returns the start of the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
-  findRun(from: number, end: number, length: number): number {
+  findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
 
   /** Returns a 32-bit hash of bytes of the last text; never 0. */
-  fingerprintOf(start: number, end: number): number {
+  fingerprintOf(start: number, end: number) {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
@@ -213,11 +213,11 @@ export class JsonReader {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
 
-  #result(field: keyof typeof resultFields): number {
+  #result(field: keyof typeof resultFields) {
     return (this.#words[this.#resultStart + resultFields[field]] ?? 0) >>> 0;
   }
 
-  #load(bytes: Uint8Array): void {
+  #load(bytes: Uint8Array) {
     const memory = this.reserve(bytes.length);
     this.#length = bytes.length;
     if (bytes.buffer !== memory.buffer || bytes.byteOffset !== memory.byteOffset) memory.set(bytes);
@@ -230,7 +230,7 @@ export class JsonReader {
   }
 
   /** @throws RangeError if the table needs more memory than WebAssembly can have */
-  #checkResult(result: number): number {
+  #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
     // When memory grows, old views become empty.
     if (this.#bytes.length === 0) this.#refreshViews();
@@ -242,16 +242,16 @@ export class JsonReader {
     return result;
   }
 
-  #refreshViews(): void {
+  #refreshViews() {
     const { buffer } = this.#exports.memory;
     this.#bytes = Buffer.from(buffer);
     this.#words = new Int32Array(buffer);
   }
 }
 
-const toFault = (kind: number, at: number): SyntaxFault => ({ at, fault: faults[kind - 1] ?? "character" });
+const toFault = (kind: number, at: number) => ({ at, fault: faults[kind - 1] ?? "character" });
 
-const memoryUnavailable = (reason: string): Failure =>
+const memoryUnavailable = (reason: string) =>
   new Failure("internal", "memory-unavailable", `cannot reserve virtual memory to read JSON: ${reason}`, {
     hint: "raise the limit on virtual memory: ulimit -v unlimited",
   });

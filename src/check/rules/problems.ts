@@ -43,7 +43,7 @@ export class Problems {
     name: Name,
     data: RuleData<Name>,
     location: ProblemLocation | (() => ProblemLocation) = {},
-  ): Severity | undefined {
+  ) {
     if (this.strictness.allowed.has(name)) return undefined;
     const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     entry.count++;
@@ -67,24 +67,24 @@ export class Problems {
   }
 
   /** Replaces the problems of a rule with one error of the whole input, which `--allow` does not silence. */
-  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation): void {
+  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
     this.#byRule.set(name, { severity, count: 1, stored, lastInput: undefined });
     this.addInputRule(name);
   }
 
-  addInputRule(name: RuleName): void {
+  addInputRule(name: RuleName) {
     this.#inputRules.add(name);
   }
 
   /** True if an error concerns the whole input, so that rejecting groups cannot fix the error. */
-  get isInputBroken(): boolean {
+  get isInputBroken() {
     const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
+  async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>) {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
         const location = await locate(problem);
@@ -95,7 +95,7 @@ export class Problems {
     }
   }
 
-  merge(later: Problems, only?: Severity): void {
+  merge(later: Problems, only?: Severity) {
     for (const rule of later.#inputRules) this.#inputRules.add(rule);
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;
@@ -114,7 +114,7 @@ export class Problems {
   }
 
   /** Includes errors that are not stored. */
-  get errors(): number {
+  get errors() {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 

@@ -53,7 +53,7 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
 /** Returns the present name of a rule by a former name; undefined for other names. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
-export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
+export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
 /** How a run treats warnings (checking.md). */

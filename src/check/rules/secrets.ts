@@ -54,7 +54,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
   return found;
 };
 
-const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefined => {
+const matchSecret = (bytes: Buffer, from: number, end: number) => {
   // The letter after a backslash belongs to an escape: `\nsk-…`.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
@@ -76,7 +76,7 @@ const namedKeyLength = 40;
 /** Bytes of the name before a key, and of the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
-const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
+const matchNamedKey = (bytes: Buffer, start: number) => {
   const end = start + namedKeyLength;
   for (let at = start; at < end; at++) if (isHexByte[bytes[at] ?? 0] === 0) return undefined;
   if (isKeyByte[bytes[end] ?? 0] === 1) return undefined;
@@ -110,7 +110,7 @@ const anyKeyFormat = new RegExp(
   "g",
 );
 
-export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
+export const redactText = (text: string) => text.replace(anyKeyFormat, redaction);
 
 /** Adjusts `from` and `to`, so that they bound the same characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {

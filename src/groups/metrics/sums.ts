@@ -21,7 +21,7 @@ export type ExactSum = ReturnType<typeof newSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
-export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void => {
+export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1) => {
   sum.count += sign;
   if (++sum.limbAdditions > maxLimbAdditions) emptyLimbs(sum);
   double.setFloat64(0, value);
@@ -48,13 +48,13 @@ const emptyLimbs = (sum: ExactSum) => {
   sum.limbAdditions = 0;
 };
 
-export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1): void => {
+export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1) => {
   into.count += sign * count;
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
 /** Returns the sum, rounded once, divided by the count; finite even if the sum overflows a double. */
-export const meanOfSum = (sum: ExactSum): number => {
+export const meanOfSum = (sum: ExactSum) => {
   emptyLimbs(sum);
   const { count } = sum;
   const { value, exponent } = roundUnits(sum.units);
@@ -108,7 +108,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
 const fewNumbers = new Float64Array(32);
 
 /** Returns the population standard deviation of finite doubles; 0 without values. */
-export const standardDeviation = (values: ArrayLike<number>): number => {
+export const standardDeviation = (values: ArrayLike<number>) => {
   const count = values.length;
   const areFew = count <= fewNumbers.length;
   const shares = areFew ? fewNumbers : new Float64Array(count);

@@ -22,7 +22,7 @@ export class Column {
     this.#default = byDefault;
   }
 
-  includes(value: number): boolean {
+  includes(value: number) {
     if (this.hasOnlyDefaults) return this.length > 0 && Object.is(value, this.#default);
     for (let at = 0; at < this.length; at++) if (this.at(at) === value) return true;
     return false;
@@ -33,7 +33,7 @@ export class Column {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
 
-  set(position: number, value: number): void {
+  set(position: number, value: number) {
     const index = position >>> blockBits;
     let block = this.blocks[index];
     if (block === undefined) {
@@ -45,16 +45,16 @@ export class Column {
     block[position & blockMask] = value;
   }
 
-  push(value: number): void {
+  push(value: number) {
     this.set(this.length++, value);
   }
 
-  append(values: Values): void {
+  append(values: Values) {
     for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
   /** Both columns must have the same default. */
-  appendColumn({ blocks, length }: Column): void {
+  appendColumn({ blocks, length }: Column) {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
       const block = blocks[from >>> blockBits];
@@ -63,7 +63,7 @@ export class Column {
     }
   }
 
-  reset(): void {
+  reset() {
     this.blocks.fill(undefined);
     this.hasOnlyDefaults = true;
   }
@@ -76,7 +76,7 @@ export class Column {
 }
 
 /** By binary search, counts the leading positions with `holds`. `holds` must be false at all later positions. */
-export const countWhile = (count: number, holds: (position: number) => boolean): number => {
+export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -101,12 +101,12 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
-  append(digests: Uint8Array): void {
+  append(digests: Uint8Array) {
     this.#words.append(toWords(digests));
   }
 
   /** Skipped digests before the position are zeros. */
-  set(position: number, digest: Uint8Array): void {
+  set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
@@ -117,7 +117,7 @@ export class Digests {
     return new Uint8Array(buffer, byteOffset, byteLength);
   }
 
-  wordOf(position: number, word: number): number {
+  wordOf(position: number, word: number) {
     return this.#words.at(position * digestWords + word);
   }
 }
@@ -142,7 +142,7 @@ export class DigestTable {
   }
 
   /** Returns the position, or the position of an equal digest that was added before. */
-  add(position: number): number {
+  add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
     const found = this.#slots[slot] ?? 0;
@@ -152,12 +152,12 @@ export class DigestTable {
     return position;
   }
 
-  find(digest: Uint8Array): number | undefined {
+  find(digest: Uint8Array) {
     const words = toWords(digest);
     return this.findByWords((word) => words[word] ?? 0);
   }
 
-  findByWords(wordAt: (word: number) => number): number | undefined {
+  findByWords(wordAt: (word: number) => number) {
     const found = this.#slots[this.#slotOf(wordAt)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }

@@ -24,11 +24,11 @@ export class Groups {
     this.#parts = parts;
   }
 
-  get count(): number {
+  get count() {
     return this.#toFirst.length;
   }
 
-  startGroup(part: number, { isKeyed }: { isKeyed: boolean }): number {
+  startGroup(part: number, { isKeyed }: { isKeyed: boolean }) {
     const group = this.count;
     this.#assignGroup(part, group);
     this.#toFirst.push(part - group);
@@ -37,7 +37,7 @@ export class Groups {
   }
 
   /** Returns the group. @param last the last part of the group */
-  addPart(last: number, part: number): number {
+  addPart(last: number, part: number) {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
     this.#toNext.set(last, part - last);
@@ -52,7 +52,7 @@ export class Groups {
     this.#toNext.length = part + 1;
   }
 
-  firstOf(group: number): number {
+  firstOf(group: number) {
     return group + this.#toFirst.at(group);
   }
 
@@ -65,29 +65,29 @@ export class Groups {
     return parts;
   }
 
-  groupOf(part: number): number {
+  groupOf(part: number) {
     return part - this.#fromGroup.at(part);
   }
 
   /** True if the trajectories are separate parts; false for a group on one line and for unreadable bytes. */
-  isBare(group: number): boolean {
+  isBare(group: number) {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
   /** Only a group with a key can have several parts. */
-  isKeyed(group: number): boolean {
+  isKeyed(group: number) {
     return (this.#flags.at(group) & keyedBit) !== 0;
   }
 
-  isValid(group: number): boolean {
+  isValid(group: number) {
     return group < this.count && (this.#flags.at(group) & rejectedBit) === 0;
   }
 
-  reject(group: number): void {
+  reject(group: number) {
     this.#flags.set(group, this.#flags.at(group) | rejectedBit);
   }
 
-  trajectoriesOf(group: number): number {
+  trajectoriesOf(group: number) {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
@@ -97,7 +97,7 @@ export class Groups {
   }
 
   /** Returns the length in a request. */
-  bytesOf(group: number): number {
+  bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
     const commas = Math.max(0, this.trajectoriesOf(group) - 1);

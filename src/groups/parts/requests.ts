@@ -27,7 +27,7 @@ export class Requests {
   }
 
   /** Locates the request only if no earlier request has the same content. */
-  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
+  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
     if (this.byContent.has(content) || this.byContent.size >= maxRequests) return;
@@ -35,7 +35,7 @@ export class Requests {
     this.byContent.set(content, { split, keys, location: locate(), keyLocations });
   }
 
-  merge(later: Requests): void {
+  merge(later: Requests) {
     this.count += later.count;
     for (const [content, facts] of later.byContent)
       if (!this.byContent.has(content) && this.byContent.size < maxRequests) this.byContent.set(content, facts);
@@ -46,7 +46,7 @@ export class Requests {
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
-): void => {
+) => {
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
   const [first, ...others] = requests.distinct;
@@ -74,7 +74,7 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
 const stripWhiteSpace = (json?: { value: string }) => json?.value.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
 /** Returns the split that all requests name; undefined for different splits or input that is not requests. */
-export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
+export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };

@@ -112,7 +112,7 @@ export const searchGroups = async (
   dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
   { signal, onFound, onProgress, rewardsOf }: SearchOptions,
-): Promise<void> => {
+) => {
   const { groups } = dataset;
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
@@ -227,7 +227,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   };
 };
 
-const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
+const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   const { reward, messages_and_choices: turns } = trajectory;
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];

@@ -67,7 +67,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
-  const composeLine = (group: number): Buffer =>
+  const composeLine = (group: number) =>
     groups.isValid(group) ? composeGroup(dataset, group, window, subsets.get(group)) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
@@ -81,7 +81,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
     lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
-    sources: composedSources.flatMap(({ source, lines }): readonly input.Source[] => {
+    sources: composedSources.flatMap(({ source, lines }) => {
       const origin = createLineOrigin(dataset, { source, lines, subsets });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
