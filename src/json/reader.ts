@@ -36,7 +36,7 @@ export const registerKey = (key: string) => {
   return id;
 };
 
-/** Returns the fault of bytes that `JSON.parse` refused. */
+/** Expects bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
 
 /** Returns undefined for the texts that `JSON.parse` accepts. */
@@ -64,9 +64,9 @@ const withReader = cacheReader();
 
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  /** Returns the address to write a text to. */
+  /** The address to write a text to. */
   input(): number;
-  /** Writes the results of the last read, and returns their address. */
+  /** The address of the results of the last read (`resultFields`). */
   results(): number;
   readText(length: number, isSkipping: boolean): number;
   readLines(length: number): number;
@@ -80,7 +80,6 @@ interface KernelExports {
 }
 
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
-/** The indexes of the words at `KernelExports.results()`. */
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** The types of Node lack WebAssembly. */
@@ -113,7 +112,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** `JsonTable.shapes`; replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
+  /** Replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
   #shapes = {};
   #generation = 0;
 
@@ -167,7 +166,7 @@ export class JsonReader {
 
   /** Returns the memory for a text that is read in place. The memory keeps its current content. */
   reserve(length: number): Buffer {
-    if (this.#bytes.length === 0) this.#refreshViews();
+    this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
     if (missing > 0) {
       this.#exports.memory.grow(Math.ceil(missing / pageBytes));
@@ -184,12 +183,12 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Returns the start of the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
+  /** Finds the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`. Returns `end` without a run. */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
 
-  /** Returns a 32-bit hash of bytes of the last text; never 0. */
+  /** 32-bit hash of bytes of the last text; never 0. */
   fingerprintOf(start: number, end: number) {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
@@ -197,7 +196,7 @@ export class JsonReader {
   /** @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
-    // Buffers of small tables share memory, because each allocation takes longer than copying such a table.
+    // Buffers of small tables share memory, because an allocation takes longer than copying such a table.
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
@@ -232,8 +231,7 @@ export class JsonReader {
   /** @throws RangeError if the table needs more memory than WebAssembly can have */
   #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
-    // When memory grows, old views become empty.
-    if (this.#bytes.length === 0) this.#refreshViews();
+    this.#refreshViews();
     this.#resultStart = this.#exports.results() / wordBytes;
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
@@ -242,7 +240,9 @@ export class JsonReader {
     return result;
   }
 
+  /** When memory grows, old views become empty. */
   #refreshViews() {
+    if (this.#bytes.length > 0) return;
     const { buffer } = this.#exports.memory;
     this.#bytes = Buffer.from(buffer);
     this.#words = new Int32Array(buffer);

@@ -117,7 +117,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value of its first `maxDepth` levels, or returns undefined. */
+/** Closes a truncated object after the last complete value of its first `maxDepth` levels. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -163,8 +163,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
   if (firstByteOf(holder) !== syntax.openBracket) return undefined;
-  const count = countNumbers(table, node);
-  if (count > 0) return step < count ? { table: expandNumbers(table, node), node: (step + 1) * nodeSize } : undefined;
+  if (countNumbers(table, node) > step) return { table: expandNumbers(table, node), node: (step + 1) * nodeSize };
   let child = node + nodeSize;
   for (let index = 0; index < step && child < nodeAfter(table, node); index++) child = nodeAfter(table, child);
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;
@@ -209,8 +208,8 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
 /** If the table skipped the content (`KeyUses.leafKeys`), returns the value from a new table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
-  const [start, end] = [startOf(table, node), endOf(table, node)];
-  const first = table.bytes[start];
+  const { start, end } = spanOf(value);
+  const first = firstByteOf(value);
   const isUnexpanded = nodeAfter(table, node) === node + nodeSize && detailOf(table, node) === 0 && end - start > 2;
   if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
   return readRoot(table.bytes.subarray(start, end)) ?? value;

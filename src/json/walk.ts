@@ -43,7 +43,7 @@ export const trimmedEnd = (bytes: Uint8Array, from: number) => {
 /** True if bytes begin with a quote and have a colon at `at`, like an object without its opening brace. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the length of the bytes if there is no newline. */
+/** Returns the length of the bytes without a newline. */
 export const endOfLine = (bytes: Uint8Array, from: number) => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
@@ -98,7 +98,7 @@ export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** `column` is in UTF-16 units. Both numbers begin at 1. */
-export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
+export const locateOffset = (bytes: Uint8Array, offset: number) => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
     line++;
@@ -108,9 +108,10 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
 };
 
 /** Returns undefined if the text is not JSON. */
-export const parseJson = (text: string): { readonly value: unknown } | undefined => {
+export const parseJson = (text: string) => {
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    return { value };
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 /** Compares the requests of the input, whose splits and own keys must agree. */
 import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
+import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
@@ -14,7 +15,7 @@ interface RequestFacts {
   keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Enough stored requests to show a difference. */
+/** Enough to show a difference. */
 const maxRequests = 100;
 
 /** The first request with each split and own keys, in order, and the number of all requests. */
@@ -69,11 +70,11 @@ export const reportMismatches = (
 const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
 
 const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
-  [...a.keys(), ...b.keys()].find((key) => stripWhiteSpace(a.get(key)) !== stripWhiteSpace(b.get(key)));
+  [...a.keys(), ...b.keys()].find(
+    (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
+  );
 
-const stripWhiteSpace = (json?: { value: string }) => json?.value.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
-
-/** Returns the split that all requests name; undefined for different splits or input that is not requests. */
+/** Returns the split that all requests name; undefined if other input has no split. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
