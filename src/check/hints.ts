@@ -30,7 +30,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
-/** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
+/** True if an object at the position of a trajectory is something else. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&

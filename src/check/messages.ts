@@ -31,8 +31,8 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, table, object) => {
-    const roleNode = kinds.role === Kind.string ? json.findMemberNode(table, object, "role") : undefined;
-    const roleIndex = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(table, roleNode));
+    const roleNode = json.findMemberNode(table, object, "role") ?? 0;
+    const roleIndex = kinds.role === Kind.string ? roleNames.indexOf(json.readString(table, roleNode)) : -1;
     const reporters: ProblemReporter[] = [];
     if (roleIndex < 0) reporters.push(reportRole);
     const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
@@ -173,7 +173,7 @@ export const inspectCalls = (
   }
 };
 
-/** True for the usual order: each result answers the oldest waiting call, and no call waits at the end. */
+/** True if each result answers the oldest waiting call, as usual, and no call waits at the end. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {

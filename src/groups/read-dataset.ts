@@ -14,7 +14,6 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
-import type { Parts } from "./parts/parts.ts";
 import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
@@ -34,10 +33,10 @@ export interface SourceOptions {
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   host: Host;
-  /** Paths; `-` or an empty list is standard input. */
+  /** `-` or an empty list is standard input. */
   files: readonly string[];
   maxUnpackedBytes: number;
-  /** True to read the other inputs if an input cannot be opened. */
+  /** True to read the inputs that can be opened if others cannot. */
   continuesAfterErrors?: boolean;
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
@@ -137,7 +136,9 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
-    if (hasDigests) setOriginDigests(parts, source, first);
+    const { origin } = source;
+    for (let at = first; hasDigests && origin !== undefined && at < parts.count; at++)
+      parts.digests.set(at, origin.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
@@ -166,23 +167,19 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number) => {
-  for (let at = first; origin !== undefined && at < count; at++)
-    digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
-};
-
 const maxNamedKeys = 8;
 
 /** Returns false if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string) => {
-  const { groups } = read;
-  const { parts, problems } = read.found;
+  const { groups, found } = read;
+  const { parts, problems } = found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const names = listCustomKeys(readPartValue(getPart(read, first)));
-  const others = names.slice(0, maxNamedKeys).map(shortName);
+  const others = listCustomKeys(readPartValue(getPart(read, first)))
+    .slice(0, maxNamedKeys)
+    .map(shortName);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
   return false;
 };

@@ -20,7 +20,7 @@ interface PositionedBytes {
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
-  /** The first line end at or after the mark; undefined before a search. */
+  /** The first line end at or after the mark, once searched. */
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;

@@ -7,7 +7,7 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Maximum stored errors of a rule if rejected groups are written, because the reasons file lists all of them. */
+/** For errors if rejected groups are written, because the reasons file lists all of them. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -66,7 +66,7 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Replaces the problems of a rule with one error of the whole input, which `--allow` does not silence. */
+  /** Replaces the problems of a rule with an error of the whole input, which `--allow` does not silence. */
   replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
@@ -89,8 +89,8 @@ export class Problems {
       for (const [at, problem] of stored.entries()) {
         const location = await locate(problem);
         if (location === undefined) continue;
-        const { file: _file, line: _line, column: _column, path: _path, offset: _offset, ...rest } = problem;
-        stored[at] = { ...rest, ...location };
+        const { rule, severity, message, advice } = problem;
+        stored[at] = { rule, severity, message, advice, ...location };
       }
     }
   }
@@ -118,7 +118,7 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Returns stored problems by file, line and column. Files in `inputs` come first, in the order of `inputs`. */
+  /** Sorts stored problems by file (first the files in `inputs`, in that order), line and column. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;

@@ -50,7 +50,7 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns the present name of a rule by a former name; undefined for other names. */
+/** Returns undefined for a name that is not a former name. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
 export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>

@@ -3,7 +3,7 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** A block has 2^14 numbers. Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
+/** Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -23,7 +23,6 @@ export class Column {
   }
 
   includes(value: number) {
-    if (this.hasOnlyDefaults) return this.length > 0 && Object.is(value, this.#default);
     for (let at = 0; at < this.length; at++) if (this.at(at) === value) return true;
     return false;
   }
@@ -173,13 +172,9 @@ export class DigestTable {
     const last = this.#slots.length - 1;
     for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
       const found = this.#slots[slot] ?? 0;
-      if (found === 0 || this.#isAt(found - 1, wordAt)) return slot;
+      let word = 0;
+      while (found > 0 && word < digestWords && this.#digests.wordOf(found - 1, word) === wordAt(word)) word++;
+      if (found === 0 || word === digestWords) return slot;
     }
-  }
-
-  #isAt(position: number, wordAt: (word: number) => number) {
-    for (let word = 0; word < digestWords; word++)
-      if (this.#digests.wordOf(position, word) !== wordAt(word)) return false;
-    return true;
   }
 }

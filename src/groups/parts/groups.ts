@@ -139,7 +139,7 @@ export type ScatteredPart = Readonly<{ part: number; first: number; key: string 
 export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
-  /** True to group all parts of all inputs by a key, false to group adjacent parts of one input by `group_id`. */
+  /** True to group all parts of all inputs by a key, false to group adjacent parts of an input by `group_id`. */
   byKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
@@ -148,7 +148,7 @@ export interface GroupingOptions {
 export interface GroupedPart {
   part: number;
   group: number;
-  /** Undefined for a part without a group key, such as a group on one line. */
+  /** Undefined without a group key, as for a group on one line. */
   key: string | undefined;
   isNew: boolean;
   /** True if the previous part has the same key, or if the parts of a group can be apart. */

@@ -29,8 +29,8 @@ const newColumns = () => ({
 });
 
 /** A part is a group, a trajectory that becomes part of a group, or unreadable bytes. */
-type PartKind = "group" | "trajectory" | "unreadable";
-const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
+const kinds = ["group", "trajectory", "unreadable"] as const;
+type PartKind = (typeof kinds)[number];
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
