@@ -16,7 +16,7 @@ const readKeyValue = (trajectory: unknown, name: string) =>
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
+/** Finds group keys in a trajectory, its metadata and the objects in both, by their names for `--group-by`. */
 export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};

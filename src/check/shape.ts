@@ -50,7 +50,7 @@ interface Layout {
   readonly arraysBefore: Uint8Array;
   /** The distance to each value with arrays, from the object's node or the end of the previous value with arrays. */
   readonly arrayDistances: readonly number[];
-  /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
+  /** A bit for the slot of each repeated key. The lowest bit has no meaning. */
   readonly repeats: number;
 }
 
@@ -67,9 +67,9 @@ export class Shape<Name extends string, Facts> {
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables whose `shapes` is `#shapeSource`. */
+  /** By shape number, for tables with `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `JsonTable.shapes` of the last table. Another object invalidates `#knownShapes`. */
+  /** Another `JsonTable.shapes` invalidates `#knownShapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };

@@ -52,7 +52,7 @@ export const defineObjectType = <Name extends string, Derived>(
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
     if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
-    // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
+    // If an object is not a trajectory, only its missing messages (slot 1) are reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
       hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));

@@ -197,7 +197,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports a missing feature once if the input or file never has the feature, otherwise for each part. */
+/** Reports a missing feature once if the input or file never has it, otherwise for each part. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -218,14 +218,14 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     }
     reportedFile = file;
     if (isMissingInInput) {
-      // No group has the feature, so skipping invalid groups would leave no group.
+      // Skipping groups without the feature would leave no group.
       problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
 };
 
-/** Longer parts are not searched, because a run may search a thousand parts. */
+/** For each of up to a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
@@ -253,7 +253,7 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** Maximum located originals, because locating a converted trajectory converts its record again. */
+/** Locating a converted trajectory converts its record again. */
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation) =>

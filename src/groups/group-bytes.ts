@@ -96,13 +96,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Fills the window and lets other tasks run, because `composeGroup` reads without a pause.
+    // Fills the window, because `composeGroup` reads without letting other tasks run.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, window);
   }
 }
 
-/** Lists a group's trajectories, or the value of another part; nothing for bytes that are not JSON. */
+/** Lists a group's trajectories, or the value of another part, if the bytes are JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

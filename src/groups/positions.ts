@@ -30,7 +30,7 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
 
 type Locate = (path: Path) => ProblemLocation;
 
-/** The locator reads the part once, and only if the part was not composed from records. */
+/** The locator reads the part at most once. */
 export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
@@ -64,7 +64,7 @@ export const locateValue = async (groupPart: GroupPart, path: Path): Promise<Pro
 
 const locateInRecord = async (source: Source, line: number, path: Path) => {
   const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
-  // A value in a row of Parquet, or in a changed file, gets the position of its record.
+  // A value in a Parquet row, or in a changed file, gets the position of its record.
   const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
@@ -115,7 +115,7 @@ export const locateGroup = (dataset: IndexedGroups, group: number) => {
   return locateLine(source, part.line);
 };
 
-/** Returns the index of the last part of a source at or before `offset`; without an offset, at or before `line`. */
+/** Finds the last part of a source at or before `offset`; without an offset, at or before `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,

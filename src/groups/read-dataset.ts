@@ -52,7 +52,7 @@ export type FilteredOut = Readonly<
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Keys of requests in the input, except `split` and `trajectory_groups`. Every sent request gets them. */
+  /** Keys of requests in the input, except the interface's. Every sent request gets them. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
@@ -68,7 +68,7 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, and other tools' unreadable records without a known group. Each counts as a group. */
+/** Counts unreadable lines, and other tools' unreadable records without a known group, as groups. */
 export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
@@ -163,7 +163,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** Converted input needs no stored errors for its rejects, because the rejects are original records. */
+/** Rejects of converted input are original records, so they need no stored errors. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 

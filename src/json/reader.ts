@@ -96,9 +96,9 @@ const wordBytes = 4;
 const readAheadBytes = 128;
 
 export interface KeyUses {
-  /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
+  /** Keys whose values become one node each if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** Texts by key that become part of a shape. An object with an unregistered string at such a key has no shape. */
+  /** Texts by key that become part of a shape. An object with another text at such a key has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 

@@ -1,4 +1,4 @@
-/** Computes metrics of trajectories (metrics.md). The order of adding and merging does not change metrics. */
+/** Computes metrics of trajectories (metrics.md), which do not depend on the order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -13,7 +13,7 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for a metric that rollcall calculates, and therefore ignores in trajectories. */
+/** True for a metric that rollcall calculates and ignores in trajectories. */
 export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {
@@ -33,8 +33,7 @@ export class Tally {
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (const [key, given] of Object.entries(metrics ?? {})) {
       const value: unknown = typeof given === "boolean" ? Number(given) : given;
-      if (typeof value !== "number" || !Number.isFinite(value) || isCalculated(key)) continue;
-      addToSum(this.#sumOf(key), value);
+      if (typeof value === "number" && Number.isFinite(value) && !isCalculated(key)) addToSum(this.#sumOf(key), value);
     }
   }
 

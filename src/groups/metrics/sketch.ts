@@ -2,7 +2,7 @@
 
 const maxExactValues = 512;
 
-/** Smaller magnitudes count as 0, and larger magnitudes count as the maximum. */
+/** Smaller magnitudes count as 0, and larger magnitudes as the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
@@ -59,7 +59,7 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range; 0 for exact values. Multiples of this width divide no range. */
+/** Width of the widest range, whose multiples divide no range; 0 for exact values. */
 export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 

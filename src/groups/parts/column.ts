@@ -74,7 +74,7 @@ export class Column {
   }
 }
 
-/** By binary search, counts the leading positions with `holds`. `holds` must be false at all later positions. */
+/** Counts the leading positions with `holds`, which must be false at all later positions. */
 export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -127,7 +127,7 @@ const toWords = (bytes: Uint8Array) => {
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** An open-addressed hash table from digests to their positions. The hash is the first word. */
+/** An open-addressed hash table of positions by digest. The hash is the first word. */
 export class DigestTable {
   readonly #digests: Digests;
   /** The position of a digest plus 1; 0 in a free slot. */
@@ -140,7 +140,7 @@ export class DigestTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Returns the position, or the position of an equal digest that was added before. */
+  /** Returns the position of the first equal digest, perhaps `position`. */
   add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

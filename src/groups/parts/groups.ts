@@ -130,10 +130,10 @@ export class Groups {
   };
 }
 
-/** For a bare group. The caller adds the digest of each trajectory. */
+/** For a bare group. Add the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
-/** A part of a group that had ended before. `first` is the first part of the group. */
+/** A part of a group that had ended, and the group's first part. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
@@ -161,7 +161,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   let previousKey: string | undefined;
   const takePart = (part: number) => {
     const key = parts.keyOf(part);
-    // An invalid part without a key may be unreadable bytes of the group around it. Such a part ends no group.
+    // An invalid part without a key may be unreadable bytes of the group around it, so it ends no group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });

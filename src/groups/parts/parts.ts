@@ -9,7 +9,7 @@ const newColumns = () => ({
   line: new Column("u32"),
   /** CRC-32 of the bytes, compared before sending. 0 without digests. */
   checksum: new Column("u32"),
-  /** The first `digestBytes` of the SHA-256 as words, if there are digests. */
+  /** Words of `digests`. */
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
@@ -24,7 +24,7 @@ const newColumns = () => ({
   training: new Column("u8"),
   /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in the order of the parts; 0 in an invalid part. Cleared after the search for duplicates. */
+  /** One per trajectory, in order; 0 in an invalid part. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
@@ -38,7 +38,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests. Sending, selecting and comparing need both. */
+  /** True if parts have checksums and digests, which sending, selecting and comparing need. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
@@ -85,7 +85,7 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns undefined for a part without a group key, and after grouping. */
+  /** Returns undefined without a group key, and after grouping. */
   keyOf(position: number) {
     return this.keys[this.columns.key.at(position) - 1];
   }

@@ -18,7 +18,7 @@ interface RequestFacts {
 /** Enough to show a difference. */
 const maxRequests = 100;
 
-/** The first request with each split and own keys, in order, and the number of all requests. */
+/** The first request with each split and own keys, and the number of all requests. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
@@ -43,7 +43,7 @@ export class Requests {
   }
 }
 
-/** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
+/** Reports mixed shapes, and requests with another split or own keys. @param location of mixed shapes */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },

@@ -55,7 +55,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories by group; absent for groups that are selected whole. */
+  /** Indexes of the selected trajectories of groups that are not selected whole. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -237,7 +237,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   return variables;
 };
 
-/** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
+/** For valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,

@@ -54,10 +54,10 @@ export const selectDataset = async (
   };
 };
 
-/** Replaces the line of an invalid group, because the bytes of the group are not read again. */
+/** Replaces the line of an invalid group, whose bytes are not read again. */
 const invalidLine = Buffer.from("!\n");
 
-/** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
+/** The group of each composed line, ascending, and the offset of the line. */
 type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
@@ -123,8 +123,8 @@ const createLineOrigin = (
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // If a file was converted, the digest of a reduced group comes from the records of the selected trajectories.
-      // Otherwise, the digest combines the digest of the whole group with the selected positions.
+      // For a converted file, the digest of a reduced group comes from the records of the selected trajectories.
+      // Otherwise, it combines the digest of the whole group with the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

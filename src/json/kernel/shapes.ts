@@ -28,7 +28,7 @@ const shapes: usize = memory.data(8 * 8192, 8);
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if ids are stale. If space is full, newer shapes may be more frequent. */
+/** Forgets shapes and learned keys if ids are stale or space is full, because newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
