@@ -68,9 +68,10 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 const digestDigits = 16;
 
 /** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
-const formatKey = ({ table, node }: json.JsonValue) => {
+const formatKey = (key: json.JsonValue) => {
+  const { table, node } = key;
+  const { start, end } = json.spanOf(key);
   const kind = kindAt(table, node);
-  const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
   if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
   // Integers above 2^53 can share a double, so their digits are compared.

@@ -27,7 +27,7 @@ export const kindNames: Readonly<Record<number, string>> = {
 
 export const describeValue = (table: JsonTable, node: number) => {
   const kind = kindAt(table, node);
-  if (kind === Kind.boolean) return table.bytes.toString("latin1", json.startOf(table, node), json.endOf(table, node));
+  if (kind === Kind.boolean) return String(json.parseNode(table, node));
   if (kind !== Kind.number) return kindNames[kind] ?? "";
   const value = json.readNumber(table, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";

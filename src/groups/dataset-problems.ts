@@ -257,7 +257,7 @@ const maxRereadBytes = 2 ** 26;
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
-  [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
+  toFileLine(location) + (path.length > 0 ? `, ${path.join(".")}` : "");
 
 /** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {

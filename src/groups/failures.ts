@@ -26,7 +26,7 @@ export const invalidInput = (
   const details = { problems: errors };
   if (problems.errors === 1 && first !== undefined) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
-    const hint = combineHints(first.advice, valid);
+    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join("; or ") || undefined;
     const message = `${position}${first.message} [${first.rule}]`;
     return new Failure("invalid_input", "invalid-input", message, { hint, ...details });
   }
@@ -39,16 +39,10 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-const combineHints = (fix: string | undefined, valid: ValidGroups) => {
-  const skip = skipHint(valid);
-  return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
-};
-
 const skipHint = (valid: ValidGroups = 0) => {
+  if (valid === 0) return undefined;
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
-  return valid === 0
-    ? undefined
-    : `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
+  return `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
