@@ -130,9 +130,8 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
     };
   });
   for (const [group, at] of findAmbiguousGroups(memberships, byKey)) {
-    const line = parts.columns.line.at(at);
-    const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
-    const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
+    const { source, part } = getPart(dataset, at);
+    const place = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
     reportGroup(dataset, "ambiguous-group", { data: { place }, group });
   }
 };

@@ -14,7 +14,7 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
-import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
+import { findCommonSplit, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
@@ -114,7 +114,8 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
   const requireSplit = (isKnown: boolean) => {
-    if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
+    if (options.splitNeeded && !isKnown)
+      throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];

@@ -112,8 +112,7 @@ export class Digests {
 
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
-    const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
-    return new Uint8Array(buffer, byteOffset, byteLength);
+    return new Uint8Array(this.#words.values(first * digestWords, end * digestWords).buffer);
   }
 
   wordOf(position: number, word: number) {

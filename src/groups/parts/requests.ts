@@ -79,7 +79,3 @@ export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputSha
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
-
-export const listSplits = (requests: Requests): readonly string[] => [
-  ...new Set(requests.distinct.flatMap(({ split }) => split ?? [])),
-];

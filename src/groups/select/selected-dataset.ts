@@ -10,7 +10,7 @@ import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRec
 import { countUnreadable, type Dataset, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
+interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
   host: Pick<Host, "signal">;
   choosing: Selection;
 }
